@@ -19,6 +19,8 @@ from dynet_vdgi.system.messages import count, of_these
 Sentences = AnyPath | Iterable[Sentence]
 """Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""
 
+_NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
+
 
 class Corpus:
     """An iterable of sentences that reads its file each time, in bounded memory.
@@ -139,9 +141,6 @@ def _of_text(name: str) -> Iterator[list[str]]:
             is_begun = line[0] != "#"
         for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
             yield sentence.split()
-
-
-_NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
 
 
 def of_columns(**columns: Iterable[str]) -> Sentence:

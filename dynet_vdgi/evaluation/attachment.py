@@ -53,6 +53,11 @@ _LENGTHS = (
 
 _NO_RULE = "other"
 
+_UD2 = frozenset({"CCONJ", "obj", "obl"})  # in UD 1 they are CONJ, dobj and nmod
+
+KeyOf = Callable[[str, str, int], str]
+"""The row of a break-down for a gold arc, by the tags of head and dependent, and their distance (root: 0)."""
+
 
 def _share(part: float | None, whole: int) -> float:
     return part / whole if whole and part is not None else math.nan
@@ -148,8 +153,6 @@ LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
     "label_accuracy": ("labels", lambda tally: tally.label_accuracy),
 }
 """Titles and values of the relation scores."""
-
-_UD2 = frozenset({"CCONJ", "obj", "obl"})  # in UD 1 they are CONJ, dobj and nmod
 
 
 @dataclass(frozen=True)
@@ -366,10 +369,6 @@ class GoldTrees:
 
 def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:
     return next(label for label, last in bands if number <= last)
-
-
-KeyOf = Callable[[str, str, int], str]
-"""The row of a break-down for a gold arc, by the tags of head and dependent, and their distance (root: 0)."""
 
 
 def _keys(rules: RuleSet | None) -> dict[str, tuple[KeyOf, Sequence[str]]]:

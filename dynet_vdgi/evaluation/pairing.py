@@ -25,18 +25,17 @@ Heads = tuple[int, ...]
 Parsed = Sentence | Sequence[int]
 """A sentence with heads, or the heads of all its words."""
 
+SHOWN = 40
+"""Characters of a sentence in messages about its heads."""
+
+_SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
+
 
 class Predicted(NamedTuple):
     """The predicted tree of a sentence of n words."""
 
     heads: Heads  # (n,)
     relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
-
-
-SHOWN = 40
-"""Characters of a sentence in messages about its heads."""
-
-_SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
 
 
 def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Predicted]]:

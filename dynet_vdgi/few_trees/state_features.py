@@ -61,6 +61,15 @@ TEMPLATES = (
 
 MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
 
+N_PLACES = 13
+"""The places of atoms: nothing, then the next twelve of ATOMS, s0 to b0_left."""
+
+NUMBERS = ("s0_children", "s1_children", "gap", "span", "depth", "gaps0", "gaps1")
+"""As there; gaps0 and gaps1: in how many places there is punctuation from s0 to b0, and from s1 to s0.
+These two, and agreement, may be absent: 0."""
+
+FARTHEST_GAP = 2  # more places with punctuation count as these
+
 
 @compiled
 def numbers_of(state: Ints, size: int, front: int) -> tuple[int, int, int, int, int]:
@@ -73,16 +82,6 @@ def numbers_of(state: Ints, size: int, front: int) -> tuple[int, int, int, int, 
         min(s0 - s1, FARTHEST) if s1 else 0,
         min(size, MOST_DEPTH),
     )
-
-
-N_PLACES = 13
-"""The places of atoms: nothing, then the next twelve of ATOMS, s0 to b0_left."""
-
-NUMBERS = ("s0_children", "s1_children", "gap", "span", "depth", "gaps0", "gaps1")
-"""As there; gaps0 and gaps1: in how many places there is punctuation from s0 to b0, and from s1 to s0.
-These two, and agreement, may be absent: 0."""
-
-FARTHEST_GAP = 2  # more places with punctuation count as these
 
 
 class StateFeatures(NamedTuple):

@@ -41,11 +41,6 @@ _AGREEMENT = tuple(f"{name}_{word}" for word in ("b0", "s1") for name in AGREEIN
 
 _OPTIONAL = frozenset(("gaps0", "gaps1", "b0.P", "b1.P", *_AGREEMENT))
 
-
-def _of_tags(template: str) -> str:
-    return " ".join(f"{name}.T" if name in PLACES else name for name in template.split())
-
-
 _PUNCTUATION = (
     "s0.T b0.T gaps0",
     "s0.T s1.T b0.T gaps0 gaps1",
@@ -110,10 +105,30 @@ _WORDS = (
     "s0.T b0.T b1.W",
 )
 
+SEED = 1402  # of the hashing
+
+FORMAT = 2
+"""Version of the arrays; raised when features or hashing change."""
+
+PREFIX = "words/"
+
+WORK = 4
+"""The work of parsing or learning a word, in the units of `Kernel`."""
+
+_PARSE = Kernel(perceptron_kernels.parse_words, "the linear parser")
+
+_LEARN = Kernel(perceptron_kernels.learn_words, "the linear parser")
+
+GOLD_AMOUNT = 2.0
+"""How much a gold tree changes weights by, where a silver one changes them by 1."""
+
+
+def _of_tags(template: str) -> str:
+    return " ".join(f"{name}.T" if name in PLACES else name for name in template.split())
+
+
 TEMPLATES = (*map(_of_tags, state_features.TEMPLATES), *_PUNCTUATION, *_FEATS, *_WORDS)
 """A change here makes model files unreadable: `word_perceptron.FORMAT`."""
-
-SEED = 1402  # of the hashing
 
 
 @lru_cache(maxsize=4)
@@ -129,19 +144,6 @@ def features(*, feats: bool = True, words: bool = True) -> StateFeatures:
         np.array([COLUMNS.index(column) for _, column in at], np.int64),
         table_of(chosen, atoms, _OPTIONAL, SEED),
     )
-
-
-FORMAT = 2
-"""Version of the arrays; raised when features or hashing change."""
-
-PREFIX = "words/"
-
-WORK = 4
-"""The work of parsing or learning a word, in the units of `Kernel`."""
-
-_PARSE = Kernel(perceptron_kernels.parse_words, "the linear parser")
-
-_LEARN = Kernel(perceptron_kernels.learn_words, "the linear parser")
 
 
 class WordParserSettings(Section, frozen=True):
@@ -300,10 +302,6 @@ class WordPerceptron:
 def gold_copies(n_gold: int, n_silver: int) -> int:
     """How often an epoch shows each gold tree beside the silver ones: a third of the sentences is gold."""
     return max(1, n_silver // (3 * max(1, n_gold)))
-
-
-GOLD_AMOUNT = 2.0
-"""How much a gold tree changes weights by, where a silver one changes them by 1."""
 
 
 def _flat_heads(sentences: Sequence[Sentence]) -> Ints:

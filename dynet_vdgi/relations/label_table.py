@@ -39,6 +39,9 @@ Bits = NDArray[np.uint64]
 MOST_SHOWN = 5
 """Number of labels named in a message."""
 
+DEFAULT = "ud2"
+"""The table that is used unless another one is named."""
+
 
 class RuleArrays(NamedTuple):
     """Rules for the kernel; `LabelTable.bits_of` makes the bits of words."""
@@ -142,10 +145,6 @@ class LabelTable:
 def bundled_tables() -> dict[str, Path]:
     """The tables in resources/labels, by name."""
     return {path.stem: path for path in (resources() / "labels").glob("*.txt")}
-
-
-DEFAULT = "ud2"
-"""The table that is used unless another one is named."""
 
 
 def load(name: str = DEFAULT) -> LabelTable:

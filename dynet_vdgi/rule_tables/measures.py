@@ -43,6 +43,8 @@ TOLD = "told"
 VERB_INITIAL = "verbs-before-nouns"
 """The measure of whether a text's clauses begin with their verbs."""
 
+MEASURE_OPTIONS = {"from": "number", "to": "number"}
+
 
 class VerbOrder(IntEnum):
     """The place of verbs in a text's sentences. The numbers are those of model files."""
@@ -114,8 +116,6 @@ MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases
     TOLD: (0, lambda views, groups: (0, 0)),
 }
 """Numbers of groups and functions by kind."""
-
-MEASURE_OPTIONS = {"from": "number", "to": "number"}
 
 
 def measure_syntax(kind: str) -> Syntax:

@@ -18,36 +18,8 @@ from dynet_vdgi.system.messages import nearest, of_these
 
 KINDS = "abcd"
 
-
-def content_of(line: str) -> str:
-    """The line without its comment.
-
-    >>> content_of("VERB NOUN 1  # subjects and objects")
-    'VERB NOUN 1'
-    """
-    return line.split("#", 1)[0].strip()
-
-
-def part_of(content: str) -> str | None:
-    """The name of the part that a line begins; None if it begins no part."""
-    header = _PART.match(content)
-    return header["name"].strip() if header else None
-
-
 LEFT_OUT = "# left out: "
 """Begins the line that replaces the first line of a removed part."""
-
-
-def without_parts(text: str, names: Collection[str]) -> str:
-    """The text of a rule table without these parts; lines keep their numbers, and name the parts left out."""
-    lines, is_on = [], True
-    for line in text.split("\n"):
-        part = part_of(content_of(line))
-        is_on = is_on if part is None else part not in names
-        is_header = part is not None and not is_on
-        lines.append(line if is_on else f"{LEFT_OUT}{part}" if is_header else "")
-    return "\n".join(lines)
-
 
 _PART = re.compile(r"\[(?P<name>[^\[\]]*)\]\s*(\((?P<kind>.*?)\))?")
 
@@ -71,6 +43,32 @@ _SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL, *SENTENC
 
 _OF_TAGS = (*_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL)
 """Settings with only one line whose values are tags, perhaps with a number."""
+
+
+def content_of(line: str) -> str:
+    """The line without its comment.
+
+    >>> content_of("VERB NOUN 1  # subjects and objects")
+    'VERB NOUN 1'
+    """
+    return line.split("#", 1)[0].strip()
+
+
+def part_of(content: str) -> str | None:
+    """The name of the part that a line begins; None if it begins no part."""
+    header = _PART.match(content)
+    return header["name"].strip() if header else None
+
+
+def without_parts(text: str, names: Collection[str]) -> str:
+    """The text of a rule table without these parts; lines keep their numbers, and name the parts left out."""
+    lines, is_on = [], True
+    for line in text.split("\n"):
+        part = part_of(content_of(line))
+        is_on = is_on if part is None else part not in names
+        is_header = part is not None and not is_on
+        lines.append(line if is_on else f"{LEFT_OUT}{part}" if is_header else "")
+    return "\n".join(lines)
 
 
 def tags_named(content: str) -> list[str]:

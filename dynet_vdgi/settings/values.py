@@ -18,6 +18,8 @@ from dynet_vdgi.system.messages import did_you_mean, nearest
 
 Numbers = TypeVar("Numbers", bound=Section)
 
+_IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+
 
 class SettingPlace(NamedTuple):
     """The place of a setting; for `seed` and `rules` the section is empty."""
@@ -172,9 +174,6 @@ def checked_seed(seed: int, owner: str) -> int:
 def _plain(number: Any) -> Any:
     """A NumPy number as a Python number; anything else as it is."""
     return number.item() if hasattr(number, "item") else number
-
-
-_IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 def _value(name: str, hint: Any, value: Any, owner: str) -> Any:

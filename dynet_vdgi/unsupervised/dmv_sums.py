@@ -37,6 +37,21 @@ SHORT = 60
 SHARES = 8
 """Parts of a text that may be summed in parallel; a fixed number, so that sums are always equal."""
 
+LINK, OPEN, CLOSED = 0, 1, 3
+"""Planes of cells, the latter two with one for each side. Half-trees that end at a child whose own far side
+is still missing; that may get further children; that have stopped."""
+
+GRADIENTS = 5  # the same planes of derivatives, from here on
+
+ARCS, OF_ARCS = 10, 12  # with one for each valence
+
+ROOTS, STOPS = 0, 1
+"""Planes of words; stops: 2 * side + whether there are children on it."""
+
+OF_ROOTS, OF_STOPS = 5, 6
+
+Z, GRADIENT, SUM = range(3)
+
 
 class BlockedText(NamedTuple):
     """Sentences, divided into blocks."""
@@ -66,22 +81,6 @@ class BlockRoom(NamedTuple):
     cells: Floats  # (14, cells, B): by head and dependent or farthest word
     words: Floats  # (10, n, B): by head
     sums: Floats  # (3, B)
-
-
-LINK, OPEN, CLOSED = 0, 1, 3
-"""Planes of cells, the latter two with one for each side. Half-trees that end at a child whose own far side
-is still missing; that may get further children; that have stopped."""
-
-GRADIENTS = 5  # the same planes of derivatives, from here on
-
-ARCS, OF_ARCS = 10, 12  # with one for each valence
-
-ROOTS, STOPS = 0, 1
-"""Planes of words; stops: 2 * side + whether there are children on it."""
-
-OF_ROOTS, OF_STOPS = 5, 6
-
-Z, GRADIENT, SUM = range(3)
 
 
 def blocks_of(first: Ints) -> tuple[Ints, Ints]:

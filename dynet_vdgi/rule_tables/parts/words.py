@@ -21,6 +21,8 @@ BETWEEN = frozenset({"DET", "ADJ", "NUM", "ADV", "PRON", "PART"})
 
 OTHER = "*"
 
+NUMBERS = {"most": "number", "least": "number", "iterations": "number", "backoff": "number"}
+
 
 def _adposition(view: View, word: int, text: Text) -> str:
     """The form of the adposition beside a nominal; "" for none."""
@@ -72,8 +74,6 @@ def split(view: View, setting: Setting, text: Text) -> list[str]:
         finer.append(f"{symbol}={key if key in known.get(kind, ()) else OTHER}" if kind else symbol)
     return finer
 
-
-NUMBERS = {"most": "number", "least": "number", "iterations": "number", "backoff": "number"}
 
 WORDS = Kind("words", Syntax(("by form",), NUMBERS, weighed=False, more=True), _measure)
 

@@ -66,6 +66,13 @@ N_SAID = 4 * N_TAGS + 5 + len(SIDES) * 2 * (N_TAGS + 1)
 FEWEST = 100
 """Tagged words that a tagger has seen at least, as far as the network is concerned."""
 
+_COLUMN = {**TAG, "CONJ": TAG["CCONJ"]}
+
+_GAPS = NO_GAP, WEAK, MIXED, STRONG
+
+STANDARD = {"mean": N_NUMBERS, "scale": N_NUMBERS, "text.mean": N_OF_TEXT, "text.scale": N_OF_TEXT}
+"""Arrays that standardise numbers."""
+
 
 class LearningText(Struct, frozen=True, dict=True):
     """The sentences that a tagger has learnt from, or the first MOST_WORDS words of them, to be counted."""
@@ -114,9 +121,6 @@ class LearningText(Struct, frozen=True, dict=True):
 def _sentences(words: WordTypes, first: Ints) -> list[list[str]]:
     forms = [words.forms[k] for k in words.types[: first[-1]].tolist()]
     return [forms[start:end] for start, end in zip(first.tolist(), first[1:].tolist())]
-
-
-_COLUMN = {**TAG, "CONJ": TAG["CCONJ"]}
 
 
 class RetaggerInput(NamedTuple):
@@ -205,9 +209,6 @@ def _flags(words: WordTypes, is_mark: Flags, at: Ints, first: Ints) -> Floats:
     return np.concatenate([np.stack([capital, *places], 1), np.eye(4)[gaps[before]], np.eye(4)[gaps[before + 1]]], 1)
 
 
-_GAPS = NO_GAP, WEAK, MIXED, STRONG
-
-
 def _as_expected(p: Floats, is_new: Flags, tag_counts: Floats) -> Floats:
     """The probabilities (W, U), with new words' moved towards as much of each tag as there is among rare types."""
     n, mean = int(is_new.sum()), p[is_new].sum(0) / max(1, is_new.sum())
@@ -228,10 +229,6 @@ def shapes(width: int, hidden: int, language: int) -> dict[str, tuple[int, ...]]
         "out": (N_TAGS, 2 * hidden + width), "out.bias": (N_TAGS,), "trust": (1,),
         **{f"lstm0.{side}.{part}": shape for side in ("forward", "backward") for part, shape in lstm.items()},
     }  # fmt: skip
-
-
-STANDARD = {"mean": N_NUMBERS, "scale": N_NUMBERS, "text.mean": N_OF_TEXT, "text.scale": N_OF_TEXT}
-"""Arrays that standardise numbers."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,14 @@ MOST_FEATURES = 64
 OUTSIDE = 0
 """The type of what is before the first word and after the last."""
 
+_SHAPES = {"Lu": "X", "Lt": "X", "Ll": "x"}
+
+_PLACES = Items(
+    np.array([0, 0, 1, 2, 4]),
+    np.array([text_code(text) for text in ("capital", "first", "first", "first and capital")], np.uint64),
+)
+"""Elsewhere; a capital elsewhere; the first word; the first word with a capital."""
+
 
 @compiled
 def feature(code: np.uint64, template: int, slot: int) -> np.uint64:
@@ -98,8 +106,6 @@ def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: C
 
 
 _FILL = Kernel(fill_codes, "the tagger")
-
-_SHAPES = {"Lu": "X", "Lt": "X", "Ll": "x"}
 
 
 @lru_cache(maxsize=20_000)
@@ -167,13 +173,6 @@ class WordTypes(NamedTuple):
         place[self.first[:-1][np.diff(self.first) > 0]] += 2
         uses = np.concatenate([around_words, n_items + place[:, None]], axis=1)
         return Tokens(joined(items, _PLACES), uses.astype(np.int32), self.first)
-
-
-_PLACES = Items(
-    np.array([0, 0, 1, 2, 4]),
-    np.array([text_code(text) for text in ("capital", "first", "first", "first and capital")], np.uint64),
-)
-"""Elsewhere; a capital elsewhere; the first word; the first word with a capital."""
 
 
 def joined(one: Items, other: Items) -> Items:
