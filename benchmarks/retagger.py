@@ -42,7 +42,7 @@ from dynet_vdgi.words.tagger import retagger, tagger
 from dynet_vdgi.words.tagger.retagger import (
     FORMAT,
     KIND,
-    LEAST,
+    LEAST_PROBABILITY,
     LearningText,
     Retagger,
     RetaggerInput,
@@ -210,7 +210,7 @@ class RetaggerNetwork:
         x = dropped(dy.rectify(x + language), 0.15)
         z = dropped(dy.concatenate([lstm(p, 0, x, n, size), x]), 0.2)
         logits = dy.affine_transform([p["out.bias"], p["out"], z, p["free"], nothing])
-        log_p = batched(np.log(batch.said[:N_TAGS] + LEAST) * batch.says)
+        log_p = batched(np.log(batch.said[:N_TAGS] + LEAST_PROBABILITY) * batch.says)
         log_p = dy.reshape(log_p, (1, N_TAGS), batch_size=n * size)
         return logits + dy.reshape(p["trust"] * log_p, (N_TAGS,), batch_size=n * size)
 

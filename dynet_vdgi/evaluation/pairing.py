@@ -25,7 +25,7 @@ Heads = tuple[int, ...]
 Parsed = Sentence | Sequence[int]
 """A sentence with heads, or the heads of all its words."""
 
-SHOWN = 40
+CHARACTERS_SHOWN = 40
 """Characters of a sentence in messages about its heads."""
 
 _SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
@@ -108,7 +108,7 @@ def check_tree(sentence: Sentence, heads: Heads, which: str) -> None:
     except DataError as fault:
         word = f"word {fault.line}, " if re.match("HEAD [^i]", fault.message) else ""
         forms = " ".join(sentence.forms)
-        where = f"{which} ({forms if len(forms) <= SHOWN else forms[:SHOWN] + '...'})"
+        where = f"{which} ({forms if len(forms) <= CHARACTERS_SHOWN else forms[:CHARACTERS_SHOWN] + '...'})"
         raise DataError("<heads>", None, f"{where}: {word}{fault.message}", fault.hint) from None
 
 

@@ -59,7 +59,7 @@ TEMPLATES = (
 )
 """The atoms of each feature, up to four. A change here makes model files unreadable: FORMAT."""
 
-MOST_CHILDREN, MOST_DEPTH, FARTHEST = 3, 3, 5  # larger numbers are taken for these
+MOST_CHILDREN, MOST_DEPTH, FARTHEST_DISTANCE = 3, 3, 5  # larger numbers are taken for these
 
 N_PLACES = 13
 """The places of atoms: nothing, then the next twelve of ATOMS, s0 to b0_left."""
@@ -78,8 +78,8 @@ def numbers_of(state: Ints, size: int, front: int) -> tuple[int, int, int, int, 
     return (
         min(state[N_CHILDREN, s0], MOST_CHILDREN),
         min(state[N_CHILDREN, s1], MOST_CHILDREN),
-        min(front - s0, FARTHEST) if s0 else 0,
-        min(s0 - s1, FARTHEST) if s1 else 0,
+        min(front - s0, FARTHEST_DISTANCE) if s0 else 0,
+        min(s0 - s1, FARTHEST_DISTANCE) if s1 else 0,
         min(size, MOST_DEPTH),
     )
 

@@ -24,7 +24,7 @@ PLAIN_CONDITIONS = tuple(_PLAIN.split())
 
 NAMED_CONDITIONS = ("head", "headkey", "child", "headchild", "childfeat", "headchildfeat")
 
-KINDS = (*PLAIN_CONDITIONS, "feat", *NAMED_CONDITIONS)
+CONDITION_KINDS = (*PLAIN_CONDITIONS, "feat", *NAMED_CONDITIONS)
 """Kinds of conditions, numbered for the kernel; `feat` is written Name=Value."""
 
 MOST_BITS = 64

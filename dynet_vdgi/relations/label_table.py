@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.features.atoms import values_of
-from dynet_vdgi.relations.label_rules import KINDS, MOST_BITS, NOUNS, TAGS, Condition, LabelRule
+from dynet_vdgi.relations.label_rules import CONDITION_KINDS, MOST_BITS, NOUNS, TAGS, Condition, LabelRule
 from dynet_vdgi.relations.label_table_reader import LabelTableReader
 from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 from dynet_vdgi.settings.bundled import resources
@@ -50,7 +50,7 @@ class RuleArrays(NamedTuple):
     heads: Bits  # (r,), the tags
     dependents: Bits  # (r,)
     first: Ints  # (r + 1,), where each rule's conditions begin
-    kinds: Ints  # (q,), numbers in KINDS
+    kinds: Ints  # (q,), numbers in CONDITION_KINDS
     masks: Bits  # (q,)
     negated: NDArray[np.bool_]  # (q,)
     nouns: np.uint64
@@ -112,7 +112,7 @@ class LabelTable:
             np.array([_tags_wanted(rule.heads) for rule in self.rules], np.uint64),
             np.array([_tags_wanted(rule.dependents) for rule in self.rules], np.uint64),
             np.cumsum([0, *(len(rule.conditions) for rule in self.rules)]),
-            np.array([KINDS.index(condition.kind) for condition in conditions], np.int64),
+            np.array([CONDITION_KINDS.index(condition.kind) for condition in conditions], np.int64),
             np.array([self._mask(condition) for condition in conditions], np.uint64),
             np.array([condition.negated for condition in conditions], np.bool_),
             np.uint64(_tag_bits(NOUNS)),

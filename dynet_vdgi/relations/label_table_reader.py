@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.relations.label_rules import (
-    KINDS,
+    CONDITION_KINDS,
     MOST_BITS,
     NAMED_CONDITIONS,
     PLAIN_CONDITIONS,
@@ -97,7 +97,7 @@ class LabelTableReader:
         kind, colon, value = column.partition(":")
         if not colon or ("=" in kind):
             kind, value = "feat", column
-        if kind not in KINDS or (kind == "feat" and "=" not in column):
+        if kind not in CONDITION_KINDS or (kind == "feat" and "=" not in column):
             known = (*PLAIN_CONDITIONS, *NAMED_CONDITIONS)
             there_are = f"there are: {', '.join(known)}, Name=Value"
             raise self.fault(f"no condition '{column}'{did_you_mean(kind if colon else column, known)} ({there_are})")

@@ -39,25 +39,25 @@ FORMAT, FORMAT_WITH_LOG_P = 2, 3
 
 PREFIX = "labels/"
 
-SHARE = PREFIX + "share"
+TABLE_SHARE = PREFIX + "share"
 """The array of the table's share beside a universal parser; without it the table alone is the base."""
 
-FLOOR = -8.0
+LEAST_LOG_P = -8.0
 """The least log p, in nats, so that trees can outweigh it."""
 
 RELATIONS = PREFIX + "relations"
 """The array of the relations' names; without it the relations are those of UD 2."""
 
-ALONE = (("nsubj", "csubj"), ("obj", "ccomp"))
+SINGLE_RELATIONS = (("nsubj", "csubj"), ("obj", "ccomp"))
 """A word has one dependent at most with a relation of such a group, as UD's validator asks."""
 
-OFTEN = 0.03
+CONVENTION_SHARE = 0.03
 """If more of the words that have such a dependent have two in the trees, that is their convention."""
 
 FEW_TREES = 30
 """With fewer trees the slow rate is used, so that they do not undo the table."""
 
-SLOW, FAST = 0.1, 0.2
+SLOW_RATE, FAST_RATE = 0.1, 0.2
 
 FEW_WORDS = 50
 """With fewer words the rate is smaller in proportion: a single tree says little of a language."""
@@ -94,11 +94,11 @@ class Labeller:
     inventory: Inventory = UD
     weights: Floats | None = field(default=None, repr=False)
     buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), the buckets of the rows from 1 on
-    alone: Ints = field(init=False, repr=False)  # (Y,), the group in ALONE, from 1 on, of universal parts
+    alone: Ints = field(init=False, repr=False)  # (Y,), the group in SINGLE_RELATIONS, from 1 on, of universal parts
 
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
-        self.alone = self._groups(range(len(ALONE)))
+        self.alone = self._groups(range(len(SINGLE_RELATIONS)))
         self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}  # of words met
 
     def fit(
@@ -138,7 +138,7 @@ class Labeller:
         """Weights (R, Y) by AdaGrad, averaged; the arguments are those of `label_regression.learn`."""
         shape = (int(rows.max(initial=0)) + 1, len(self.names))
         weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
-        rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
+        rng, rate = np.random.default_rng(self.seed), SLOW_RATE if n_trees < FEW_TREES else FAST_RATE
         rate *= min(1.0, len(gold) / FEW_WORDS)
         family = self.inventory.family
         choices = self.inventory.parts[gold], family.group, family.plain, family.n_subtypes
@@ -156,7 +156,7 @@ class Labeller:
         """`alone` for some of the groups."""
         alone = np.zeros(len(self.names), np.int64)
         for group in which:
-            alone[[LABELS.index(name) for name in ALONE[group]]] = group + 1
+            alone[[LABELS.index(name) for name in SINGLE_RELATIONS[group]]] = group + 1
         return alone
 
     def _offsets(self, text: _LabelledText) -> Floats:
@@ -171,12 +171,12 @@ class Labeller:
         for label in np.flatnonzero(meant >= 0).tolist():
             offsets[:, meant[label]] += p[:, label]
         is_part = self.inventory.parts == np.arange(len(self.names))
-        offsets[:, is_part] = np.log(np.maximum(offsets[:, is_part], np.exp(FLOOR)))
+        offsets[:, is_part] = np.log(np.maximum(offsets[:, is_part], np.exp(LEAST_LOG_P)))
         return offsets
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads; neither the table nor log p is part of them."""
-        shares = {} if self.log_p is None else {SHARE: np.array([self.share])}
+        shares = {} if self.log_p is None else {TABLE_SHARE: np.array([self.share])}
         version = FORMAT if self.log_p is None else FORMAT_WITH_LOG_P
         buckets = np.zeros(0, np.int64) if self.buckets is None else self.buckets
         weights = np.zeros((1, len(self.inventory.names))) if self.weights is None else self.weights
@@ -197,9 +197,9 @@ class Labeller:
         Raises:
             ModelError: an array is missing, or the arrays are not from such a labeller of this version.
         """
-        share = arrays.get(SHARE, np.ones(1))
-        if share.shape != (1,) or not np.isfinite(share).all() or (SHARE in arrays) != (log_p is not None):
-            raise ModelError(f"no labeller: {SHARE} does not fit the parser")
+        share = arrays.get(TABLE_SHARE, np.ones(1))
+        if share.shape != (1,) or not np.isfinite(share).all() or (TABLE_SHARE in arrays) != (log_p is not None):
+            raise ModelError(f"no labeller: {TABLE_SHARE} does not fit the parser")
         version = FORMAT if log_p is None else FORMAT_WITH_LOG_P
         inventory = UD
         if RELATIONS in arrays:
@@ -218,7 +218,7 @@ class Labeller:
             inventory=inventory,
         )
         groups = arrays.get(PREFIX + "alone", np.zeros(0, np.int64))
-        if groups.dtype.kind != "i" or not set(groups.ravel().tolist()) <= set(range(len(ALONE))):
+        if groups.dtype.kind != "i" or not set(groups.ravel().tolist()) <= set(range(len(SINGLE_RELATIONS))):
             raise ModelError(f"no labeller: {PREFIX}alone are no groups of relations")
         labeller.alone = labeller._groups(groups.tolist())
         if len(found.buckets):
@@ -334,7 +334,7 @@ class Labeller:
         head_at = heads + np.repeat(arcs.first[:-1], np.diff(arcs.first))  # another for each sentence
         while True:
             groups = np.where(heads > 0, self.alone[self.inventory.parts[labels]], 0)
-            keys = head_at * (len(ALONE) + 1) + groups
+            keys = head_at * (len(SINGLE_RELATIONS) + 1) + groups
             words = np.flatnonzero(groups)
             own = keys[words].tolist()
             times = Counter(own)
@@ -393,7 +393,7 @@ class Labeller:
         order = int(self.verb_order if verb_order is None else verb_order)
         _TABLE(arcs, order, self.table.arrays, np.zeros_like(bits), labels, work=len(ids))
         if log_p is not None:
-            log_p = np.maximum(log_p, FLOOR)
+            log_p = np.maximum(log_p, LEAST_LOG_P)
             is_ud = labels < len(LABELS)
             log_p[is_ud, labels[is_ud]] += self.share
         return _LabelledText(arcs, labels, log_p)
@@ -414,16 +414,16 @@ class Labeller:
 
 
 def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
-    """The groups of ALONE that the trees keep."""
+    """The groups of SINGLE_RELATIONS that the trees keep."""
     kept = []
     trees = list(trees)
-    for group, names in enumerate(ALONE):
+    for group, names in enumerate(SINGLE_RELATIONS):
         counts = [
             n
             for tree in trees
             for n in Counter(h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names).values()
         ]
-        if sum(n > 1 for n in counts) <= OFTEN * len(counts):
+        if sum(n > 1 for n in counts) <= CONVENTION_SHARE * len(counts):
             kept.append(group)
     return kept
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.relations.label_rules import KINDS, PLAIN_CONDITIONS
+from dynet_vdgi.relations.label_rules import CONDITION_KINDS, PLAIN_CONDITIONS
 from dynet_vdgi.relations.label_table import RuleArrays
 from dynet_vdgi.relations.ud_relations import LABELS, OTHERWISE
 from dynet_vdgi.rule_tables.measures import VerbOrder
@@ -24,15 +24,15 @@ Bits = NDArray[np.uint64]
 
 TAG, SETS, NAMES = range(3)  # columns of bits, see LabelTable.bits_of
 
-LEFT, RIGHT, NEXT, COMMA, VERB_FINAL, VERB_INITIAL, OUTER, INNER, ACROSS = map(KINDS.index, PLAIN_CONDITIONS)
+LEFT, RIGHT, NEXT, COMMA, VERB_FINAL, VERB_INITIAL, OUTER, INNER, ACROSS = map(CONDITION_KINDS.index, PLAIN_CONDITIONS)
 
 FINAL, INITIAL = int(VerbOrder.FINAL), int(VerbOrder.INITIAL)
 
-FEAT, HEAD_FEAT, HEAD_NAME = (KINDS.index(kind) for kind in ("feat", "head", "headkey"))
+FEAT, HEAD_FEAT, HEAD_NAME = (CONDITION_KINDS.index(kind) for kind in ("feat", "head", "headkey"))
 
-CHILD_TAG, SISTER_TAG = KINDS.index("child"), KINDS.index("headchild")
+CHILD_TAG, SISTER_TAG = CONDITION_KINDS.index("child"), CONDITION_KINDS.index("headchild")
 
-CHILD_NAME = KINDS.index("childfeat")
+CHILD_NAME = CONDITION_KINDS.index("childfeat")
 
 _OTHERWISE = LABELS.index(OTHERWISE)
 

@@ -22,7 +22,7 @@ xcomp
 LABELS = tuple(_OF_UD2.split())
 """The universal relations of UD 2."""
 
-LONGEST = 200
+LONGEST_RELATION = 200
 """Characters allowed in a relation."""
 
 
@@ -30,8 +30,8 @@ def fault_in(relation: str) -> str | None:
     """Why this relation cannot stand in the column DEPREL; None if it can."""
     if not relation or relation == "_" or relation.startswith(":"):
         return "is none: it has no name"
-    if len(relation) > LONGEST:
-        return f"is longer than {LONGEST} characters"
+    if len(relation) > LONGEST_RELATION:
+        return f"is longer than {LONGEST_RELATION} characters"
     if any(c.isspace() or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in relation):
         return "has a character that CoNLL-U does not allow: a space or a control character"
     return None

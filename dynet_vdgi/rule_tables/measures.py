@@ -4,7 +4,7 @@ measure NAME = KIND GROUP | GROUP ... ; from LOW ; to HIGH
 
 Its value is the share of cases of the KIND that support it, rescaled: LOW becomes 0, HIGH becomes 1,
 values in between in proportion (LOW may be above HIGH). After n cases it is multiplied by n / (n +
-`table.FEW`). Several lines with one name are averaged. Kinds:
+`table.HALF_WEIGHT_CASES`). Several lines with one name are averaged. Kinds:
 
 ending A | B     sentences of three words or more with a word of A; for it: those that end with B
 beginning A | B  the same, that begin with B

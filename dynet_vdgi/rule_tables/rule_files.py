@@ -11,12 +11,12 @@ from typing import Any
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.rule_tables.measures import MEASURES, measure_syntax
 from dynet_vdgi.rule_tables.part_settings import Setting, UnknownOption, number_of, parse_setting
-from dynet_vdgi.rule_tables.parts import KINDS as SENTENCE_KINDS
+from dynet_vdgi.rule_tables.parts import KINDS_BY_NAME as SENTENCE_KINDS
 from dynet_vdgi.rule_tables.patterns import tokens_of
 from dynet_vdgi.rule_tables.table import ROOT, SIDES, Grouped, Measure, Part, Rule, Table
 from dynet_vdgi.system.messages import nearest, of_these
 
-KINDS = "abcd"
+PART_KINDS = "abcd"
 
 LEFT_OUT = "# left out: "
 """Begins the line that replaces the first line of a removed part."""
@@ -177,7 +177,7 @@ class TableReader(Reader):
         if content.startswith("["):
             self.read_part(content)
         elif not self.parts:
-            self.parts.append(Part("", KINDS[0], self.number))  # reported once, not for every line
+            self.parts.append(Part("", PART_KINDS[0], self.number))  # reported once, not for every line
             raise self.fault("in a file with parts every line belongs to one, such as [rules] (a)")
         elif "+=" in content:
             self.read_members(content)
@@ -192,8 +192,8 @@ class TableReader(Reader):
         """[pronouns] (b) and a remark"""
         header = _PART.match(content)
         name, kind = (header["name"].strip(), header["kind"]) if header else ("", None)
-        if not name or kind is None or kind.strip() not in tuple(KINDS):
-            self.parts.append(Part(name, KINDS[0], self.number))  # the lines below belong to it
+        if not name or kind is None or kind.strip() not in tuple(PART_KINDS):
+            self.parts.append(Part(name, PART_KINDS[0], self.number))  # the lines below belong to it
             raise self.fault("expected a part's name and kind, such as [rules] (a); kinds are a, b, c and d")
         if name in [part.name for part in self.parts]:
             raise self.fault(f"part [{name}] is there twice")

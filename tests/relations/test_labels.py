@@ -16,7 +16,7 @@ from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.relations import label_regression
 from dynet_vdgi.relations.inventory import Inventory
 from dynet_vdgi.relations.label_table import LabelTable, load
-from dynet_vdgi.relations.labeller import FLOOR, Labeller
+from dynet_vdgi.relations.labeller import LEAST_LOG_P, Labeller
 from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 from dynet_vdgi.rule_tables.measures import VerbOrder
 
@@ -207,7 +207,7 @@ def test_without_labelled_trees_it_is_the_other_parser_and_a_share_of_the_table(
         labeller.alone[:] = 0  # else a word has one subject at most
         found = labeller.predict(gold)
         for one, of_table, labelled in zip(gold, table, found):
-            log_p = np.maximum(of_forms([one], np.array(one.heads)), FLOOR)
+            log_p = np.maximum(of_forms([one], np.array(one.heads)), LEAST_LOG_P)
             log_p[range(len(one)), [LABELS.index(r) for r in of_table.deprels]] += share
             best = [LABELS[k] if head else "root" for k, head in zip(log_p.argmax(1), one.heads)]
             assert labelled.deprels == tuple(best)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dynet_vdgi.rule_tables.measures import Text
 from dynet_vdgi.rule_tables.part_settings import Setting, Syntax
 from dynet_vdgi.rule_tables.parts.kinds import Kind
-from dynet_vdgi.rule_tables.views import NOTHING, View
+from dynet_vdgi.rule_tables.views import NO_VALUE, View
 
 BETWEEN = frozenset({"DET", "ADJ", "NUM", "ADV", "PRON", "PART"})
 
@@ -38,7 +38,7 @@ def _adposition(view: View, word: int, text: Text) -> str:
 def _key(view: View, word: int, setting: Setting, text: Text) -> tuple[str, str]:
     """The key that may distinguish a word, with its class of keys; "" for none."""
     tag, form = view.tags[word], view.forms[word]
-    if form == NOTHING:
+    if form == NO_VALUE:
         return "", ""
     if setting.groups[0].has(tag):
         return tag, form

@@ -45,13 +45,13 @@ KIND, FORMAT = "retagger", 1
 CLIP = 3.0
 """Standardised numbers lie within this of zero."""
 
-LEAST = np.float32(1e-4)
+LEAST_PROBABILITY = np.float32(1e-4)
 """Added to probabilities before their logarithm is taken."""
 
-SHARE = 0.8
+NETWORK_SHARE = 0.8
 """Of the network's log-probabilities beside the tagger's."""
 
-SHIFT, DOUBT, FEW = 0.6, 20.0, 100
+SHIFT, DOUBT, FEW_TAGGED_WORDS = 0.6, 20.0, 100
 """How far new words' tags are moved towards those expected, a power; rare types that equal what is found without; new
 words that halve the power."""
 
@@ -214,7 +214,7 @@ def _as_expected(p: Floats, is_new: Flags, tag_counts: Floats) -> Floats:
     n, mean = int(is_new.sum()), p[is_new].sum(0) / max(1, is_new.sum())
     rare = tag_counts[tag_counts.sum(1) == 1].sum(0)  # of each tag, types with one tagged word
     expected = (rare + DOUBT * mean) / (rare.sum() + DOUBT)
-    power = SHIFT * n / (n + FEW)
+    power = SHIFT * n / (n + FEW_TAGGED_WORDS)
     result: Floats = p.copy()
     result[is_new] = _shares(p[is_new] * (expected / np.maximum(mean, 1e-6)) ** power)
     return result
@@ -257,7 +257,7 @@ class Retagger:
         x = np.maximum(words @ w["words"].T + its.said @ w["said"].T + language, 0)
         y = Layer(w, 0)(Packing(its.first), x)
         logits = np.concatenate([y, x], 1) @ w["out"].T + w["out.bias"]
-        logits += w["trust"] * np.log(its.said[:, :N_TAGS] + LEAST)
+        logits += w["trust"] * np.log(its.said[:, :N_TAGS] + LEAST_PROBABILITY)
         p = np.exp(logits - logits.max(1, keepdims=True, initial=-np.inf))
         return np.asarray(p / p.sum(1, keepdims=True))
 
@@ -270,7 +270,9 @@ class Retagger:
         if not (is_free & ~said.is_mark).any():
             return result
         its, columns = input_of(text, words, said), said.columns
-        mixture = self.probabilities(its) ** SHARE * (its.said[:, :N_TAGS] + LEAST) ** (1 - SHARE)
+        mixture = self.probabilities(its) ** NETWORK_SHARE * (its.said[:, :N_TAGS] + LEAST_PROBABILITY) ** (
+            1 - NETWORK_SHARE
+        )
         p = _as_expected(_shares(np.asarray(mixture * columns.any(0))), its.is_new, text.tag_counts)
         chosen, is_universal = is_free[its.at], columns.any(1)
         at = its.at[chosen]

@@ -46,18 +46,18 @@ FOLDS = 5
 ITERATIONS = 50, 80
 """Of learning, in the first pass and in the second."""
 
-LISTED = 300
+LISTED_SENTENCES = 300
 """Raw sentences whose listed words are learnt from; more cost time and do not help (fr, wo)."""
 
 GOOD_ACCURACY = 0.9
 """UPOS accuracy below which corrected tags help a parser more than corrected trees (see docs/results)."""
 
-BELOW = "below 90 %, corrected tags help a parser more than corrected trees"
+BELOW_GOOD_ACCURACY = "below 90 %, corrected tags help a parser more than corrected trees"
 
 MOST_RETAGGED = 5000
 """Tagged words beyond which what other languages teach a tagger of few sentences is not asked for."""
 
-BATCH = 2000
+BATCH_SENTENCES = 2000
 """Sentences that are tagged together, because a word's other occurrences among them inform its tag."""
 
 
@@ -101,7 +101,7 @@ class Tagger:
 
         Equal sentences give equal taggers. `tag_list` is a file of words with their usual tag, as `vdgi tag
         list` writes it to be filled in. Words without a tag that are in the list have this tag then, in the
-        given sentences, in the first LISTED raw ones and in raw ones with a listed word that none had before.
+        given sentences, in the first LISTED_SENTENCES raw ones and in raw ones with a listed word that none had before.
         A word that has another tag somewhere in the sentences is ambiguous, and not looked up.
 
         Raises:
@@ -142,9 +142,9 @@ class Tagger:
         return [each.sentence for each in self.stream(sentences, retag=retag)]
 
     def stream(self, sentences: Sentences, *, retag: bool = False) -> Iterator[Tagged]:
-        """The sentences that `predict` gives, BATCH at a time, and how probable their tags are."""
+        """The sentences that `predict` gives, BATCH_SENTENCES at a time, and how probable their tags are."""
         rest = iter(sentences_of(sentences, heads="ignored", tags="known"))
-        batches = iter(lambda: list(islice(rest, BATCH)), [])
+        batches = iter(lambda: list(islice(rest, BATCH_SENTENCES)), [])
         learnt = self._fitted()
         return (each for batch in batches for each in _tagged(learnt, batch, retag))
 
@@ -216,7 +216,7 @@ class Tagger:
     @property
     def told(self) -> str:
         """A line about its quality, and what a user should do about it."""
-        return f"the tagger {self.quality}" + ("" if self.is_enough else f"; {BELOW}")
+        return f"the tagger {self.quality}" + ("" if self.is_enough else f"; {BELOW_GOOD_ACCURACY}")
 
     @property
     def is_enough(self) -> bool:
@@ -363,7 +363,7 @@ def _others(
     for k, forms in enumerate(text):
         new = unseen.intersection(nfc(form).lower() for form in forms)
         unseen -= new
-        if new or k < LISTED:
+        if new or k < LISTED_SENTENCES:
             chosen.append(forms)
         else:
             yield forms

@@ -50,14 +50,14 @@ from dynet_vdgi.words.tokeniser.symbols import Symbols, code_and_kind, symbols_o
 from dynet_vdgi.words.tokeniser.unit_labels import (
     ENDS_SENTENCE,
     N_LABELS,
-    NOTHING,
-    TOKEN,
+    NO_END,
+    TOKEN_END,
     forms_and_words,
     gold_labels,
     has_space,
     sentences_of,
 )
-from dynet_vdgi.words.tokeniser.whole import KINDS, wholes
+from dynet_vdgi.words.tokeniser.whole import WHOLE_KINDS, wholes
 from dynet_vdgi.words.tokeniser.whole_units import brackets_are_cut, guarded, kinds_cut
 
 logger = logging.getLogger("dynet_vdgi")
@@ -65,7 +65,7 @@ logger = logging.getLogger("dynet_vdgi")
 _NEVER = -1e9
 """The score of a label that is impossible."""
 
-LONG = 80
+LONG_SENTENCE = 80
 """Tokens of a sentence from which on a warning is due; 33 of 19,860 sentences of UD test files have more."""
 
 
@@ -171,13 +171,13 @@ class Tokeniser:
                 scores[is_end, k] = _NEVER
             elif lines:
                 scores[~is_end, k] = _NEVER
-        if NOTHING in self.labels:
+        if NO_END in self.labels:
             inside, at_borders, at_stops = guarded(symbols, seen.text, self.cut, self.cuts_brackets)
             inside |= seen.joined[symbols.places]
             for k, label in enumerate(self.labels):
-                if label != NOTHING:
+                if label != NO_END:
                     scores[inside & ~is_end, k] = _NEVER
-                if label < TOKEN:
+                if label < TOKEN_END:
                     scores[at_borders & ~inside, k] = _NEVER
                 if label not in ENDS_SENTENCE and not lines:
                     scores[at_stops & ~inside, k] = _NEVER
@@ -195,7 +195,7 @@ class Tokeniser:
         """Its numbers, for a model file; `splitter` is the rest."""
         found = {**self.crf.arrays("tokeniser/"), "tokeniser/kinds": np.array(self.labels, np.int64)}
         if self.cut:
-            found["tokeniser/cut"] = np.array(sorted(map(KINDS.index, self.cut)), np.int64)
+            found["tokeniser/cut"] = np.array(sorted(map(WHOLE_KINDS.index, self.cut)), np.int64)
         if self.cuts_brackets:
             found["tokeniser/brackets"] = np.ones(1, np.int64)
         if self.own:
@@ -215,15 +215,15 @@ class Tokeniser:
             raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
         empty = {name: np.zeros(0, np.int64) for name in ("tokeniser/cut", "tokeniser/own")}
         cut, own = (checked({**empty, **arrays}, name, "i8", (None,), "tokeniser").tolist() for name in empty)
-        if not {*cut} <= {*range(len(KINDS))} or not all(0 <= n < 0x110000 for n in own):
+        if not {*cut} <= {*range(len(WHOLE_KINDS))} or not all(0 <= n < 0x110000 for n in own):
             raise ModelError("no tokeniser: tokeniser/cut or tokeniser/own hold other numbers than they may")
-        kinds, formats = frozenset(KINDS[n] for n in cut), frozenset(map(chr, own))
+        kinds, formats = frozenset(WHOLE_KINDS[n] for n in cut), frozenset(map(chr, own))
         return cls(crf, tuple(map(int, labels)), splitter, kinds, formats, "tokeniser/brackets" in arrays)
 
 
 def _told_of_long(document: Document, name: str, n_before: int) -> bool:
     """Whether a sentence was very long, after a warning; `n_before`: line ends before the document."""
-    found = [sentence.tokens for sentence in document.sentences if len(sentence.tokens) > LONG]
+    found = [sentence.tokens for sentence in document.sentences if len(sentence.tokens) > LONG_SENTENCE]
     if not found:
         return False
     start, end = found[0][0].start, found[0][-1].end

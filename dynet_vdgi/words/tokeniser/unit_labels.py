@@ -33,12 +33,12 @@ from dynet_vdgi.system.limits import limit
 from dynet_vdgi.words.tokeniser.seen import Seen
 from dynet_vdgi.words.tokeniser.symbols import Symbols
 
-NOTHING, WORD, TOKEN, SENTENCE, SPLIT, SPLIT_SENTENCE = range(6)
+NO_END, WORD_END, TOKEN_END, SENTENCE_END, SPLIT, SPLIT_SENTENCE = range(6)
 """What ends with a unit. The last two: a token or a sentence, and the splitter finds the token's words."""
 
 N_LABELS = 6
 
-ENDS_SENTENCE = (SENTENCE, SPLIT_SENTENCE)
+ENDS_SENTENCE = (SENTENCE_END, SPLIT_SENTENCE)
 
 
 def sentences_of(
@@ -50,14 +50,14 @@ def sentences_of(
     lines: bool,
 ) -> list[TokenisedSentence]:
     """The sentences of a text whose units have these labels (U,); `lines`: they are its lines."""
-    ends = np.flatnonzero(labels >= TOKEN)
+    ends = np.flatnonzero(labels >= TOKEN_END)
     begins = np.append(0, ends[:-1] + 1) if len(ends) else ends
     paragraphs = np.isin(begins, symbols.first[:-1])
     of_units, ends_of_units = seen.starts[symbols.places], seen.ends[symbols.places]
     starts, stops = of_units[begins].tolist(), ends_of_units[ends].tolist()
     own = [text[start:stop] for start, stop in zip(starts, stops)]
     words = list(map(words_of, own, (labels[ends] >= SPLIT).tolist()))
-    cuts = np.flatnonzero(labels == WORD)
+    cuts = np.flatnonzero(labels == WORD_END)
     n_before, n_after = np.searchsorted(cuts, begins), np.searchsorted(cuts, ends)
     for n in np.flatnonzero(n_before < n_after).tolist():
         if len(words[n]) == 1 and not has_space(words[n][0]):
@@ -93,14 +93,14 @@ def has_space(form: str) -> bool:
 
 def gold_labels(document: Document, symbols: Symbols) -> Ints:
     """The labels (U,) that the tokens of a document give its units."""
-    labels = np.full(len(document.text), NOTHING, np.int64)
+    labels = np.full(len(document.text), NO_END, np.int64)
     for sentence in document.sentences:
         for start, end, words in sentence.tokens:
             ends = piece_ends(document.text[start:end], words)
             for end_of_word in ends[:-1]:
-                labels[start + end_of_word - 1] = WORD
-            labels[end - 1] = TOKEN if ends else SPLIT
-        labels[sentence.tokens[-1].end - 1] += SENTENCE - TOKEN
+                labels[start + end_of_word - 1] = WORD_END
+            labels[end - 1] = TOKEN_END if ends else SPLIT
+        labels[sentence.tokens[-1].end - 1] += SENTENCE_END - TOKEN_END
     return labels[symbols.places]
 
 

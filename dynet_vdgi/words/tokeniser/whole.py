@@ -89,7 +89,7 @@ _ANY = _one_of((*_FIRST, *(kind for kind in _ALL if kind not in _FIRST)))
 _NUMBERS = _one_of(("time", "number", "ratio", "digits"))
 
 
-KINDS = (*_PATTERNS, EDGES, STOP, *_LATER, MARKS)
+WHOLE_KINDS = (*_PATTERNS, EDGES, STOP, *_LATER, MARKS)
 """What stays whole; that marks at its edges are tokens, or at those of pictures; and that a full stop after it
 ends a sentence. Files of tokenisers hold their numbers."""
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.conllu.raw_text import Document
 from dynet_vdgi.system.array_types import Ints
 from dynet_vdgi.words.tokeniser.symbols import Symbols
-from dynet_vdgi.words.tokeniser.unit_labels import ENDS_SENTENCE, NOTHING, TOKEN
+from dynet_vdgi.words.tokeniser.unit_labels import ENDS_SENTENCE, NO_END, TOKEN_END
 from dynet_vdgi.words.tokeniser.whole import BRACKETS, RANGE, STOP, Whole, numbers_in, wholes
 
 _HYPHEN = re.compile(r"[^\W\d_](?=[-–][^\W\d_])")
@@ -64,16 +64,16 @@ def kinds_cut(learnt: Iterable[tuple[Document, Symbols, Ints]]) -> frozenset[str
             if not is_whole:
                 continue
             if found.ends_sentence:
-                is_stop = labels[end - 1] >= TOKEN and labels[end] in ENDS_SENTENCE
+                is_stop = labels[end - 1] >= TOKEN_END and labels[end] in ENDS_SENTENCE
                 balance[STOP] += 1 if is_stop else -1
             elif found.cut_before or found.cut_after:
-                is_cut = not found.cut_before or not first or labels[first - 1] >= TOKEN
-                is_cut = is_cut and (not found.cut_after or labels[end - 1] >= TOKEN)
+                is_cut = not found.cut_before or not first or labels[first - 1] >= TOKEN_END
+                is_cut = is_cut and (not found.cut_after or labels[end - 1] >= TOKEN_END)
                 balance[found.edge] += 1 if is_cut else -1
         if RANGE not in balance:  # hyphens between letters, for want of better
             hyphens = [found.end() for found in _HYPHEN.finditer(document.text)]
             places = np.searchsorted(symbols.places, hyphens)
-            n_cut = int(np.sum((labels[places] > NOTHING) | (labels[places - 1] > NOTHING)))
+            n_cut = int(np.sum((labels[places] > NO_END) | (labels[places - 1] > NO_END)))
             n_hyphens += 2 * n_cut - len(hyphens)
     if RANGE not in balance and n_hyphens > 0:
         balance[RANGE] = -1
@@ -87,6 +87,6 @@ def brackets_are_cut(learnt: Sequence[tuple[Document, Symbols, Ints]]) -> bool:
         if any(found.edge == BRACKETS and found.cut_after for found in wholes(document.text)):
             return False  # there is something to learn from
         ends = [found.start() for found in _CLOSED.finditer(document.text)]
-        is_cut = labels[np.searchsorted(symbols.places, ends)] >= TOKEN
+        is_cut = labels[np.searchsorted(symbols.places, ends)] >= TOKEN_END
         balance += int(is_cut.sum()) - int((~is_cut).sum())
     return balance > 0
