@@ -1,1 +1,1 @@
-"""What is known of words beyond a treebank: vectors and Brown clusters."""
+"""Knowledge of words beyond a treebank: word vectors and Brown clusters."""
