@@ -30,9 +30,9 @@ class Corpus:
     Raises: UsageError, `heads` or `tags` is none of the values that `read` names.
     """
 
-    def __init__(self, path: AnyPath, *, heads: reading.Heads = "optional", tags: str = "upos") -> None:
+    def __init__(self, path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "upos") -> None:
         for name, value, values in (
-            ("heads", heads, get_args(reading.Heads)),
+            ("heads", heads, get_args(reading.HeadPolicy)),
             ("tags", tags, (*reading.TAG_COLUMNS, reading.KNOWN)),
         ):
             if value not in values:
@@ -47,7 +47,7 @@ class Corpus:
         return f"Corpus({shown(self.path)!r})"
 
 
-def read(path: AnyPath, *, heads: reading.Heads = "optional", tags: str = "upos") -> Corpus:
+def read(path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "upos") -> Corpus:
     """The sentences of a CoNLL-U file; nothing is read until they are asked for.
 
     Args:
@@ -62,7 +62,7 @@ def read(path: AnyPath, *, heads: reading.Heads = "optional", tags: str = "upos"
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
 
 
-def sentences_of(given: Sentences, *, heads: reading.Heads = "optional", tags: str = "upos") -> Iterable[Sentence]:
+def sentences_of(given: Sentences, *, heads: reading.HeadPolicy = "optional", tags: str = "upos") -> Iterable[Sentence]:
     """The sentences of a file, read with `heads` and `tags`, if a path is given; else the given sentences.
 
     Raises: UsageError, the argument is neither, or yields something that is not a sentence; says what to do.

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dynet_vdgi.conllu.corpus import Sentences, read, sentences_of
 from dynet_vdgi.conllu.deprels import are_labels
 from dynet_vdgi.conllu.protocols import STANDARD, Protocol, scoring_protocol
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.errors import UsageError, check_kind
-from dynet_vdgi.evaluation.pairing import Heads, Parsed, check_tree, gold_heads, matched, under
+from dynet_vdgi.evaluation.pairing import Parsed, check_tree, gold_heads, matched, under
 from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.messages import count
@@ -272,7 +272,7 @@ class Paired(NamedTuple):
     """Both sides, reduced to the words that a protocol scores."""
 
     trees: GoldTrees
-    heads: list[Heads]  # predicted, of the same words
+    heads: list[Tree]  # predicted, of the same words
     relations: list[tuple[str, ...]] | None  # predicted; None: there are none, or only root and dep
 
 

@@ -15,12 +15,10 @@ from dynet_vdgi.conllu.nfc import ONE_FORM, SAME, is_same
 from dynet_vdgi.conllu.protocols import Protocol
 from dynet_vdgi.conllu.punctuation import heads_without, is_projective, without_punctuation
 from dynet_vdgi.conllu.reading import tree_of
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.conllu.tree_faults import FREE, cycle
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.messages import count
-
-Heads = tuple[int, ...]
 
 Parsed = Sentence | Sequence[int]
 """A sentence with heads, or the heads of all its words."""
@@ -34,7 +32,7 @@ _SAME = "both sides must hold the same sentences in the same order; vdgi evaluat
 class Predicted(NamedTuple):
     """The predicted tree of a sentence of n words."""
 
-    heads: Heads  # (n,)
+    heads: Tree  # (n,)
     relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
 
 
@@ -75,7 +73,7 @@ def under(protocol: Protocol, gold: Sentence, predicted: Predicted) -> tuple[Sen
     return kept, Predicted(heads_without(predicted.heads, positions), relations)
 
 
-def gold_heads(sentence: Sentence) -> Heads:
+def gold_heads(sentence: Sentence) -> Tree:
     """The heads of a gold sentence. Raises: DataError if it has none."""
     if sentence.heads is None:
         path, line = _place(sentence, "gold")
@@ -83,7 +81,7 @@ def gold_heads(sentence: Sentence) -> Heads:
     return sentence.heads
 
 
-def _heads(parse: Parsed, number: int) -> Heads:
+def _heads(parse: Parsed, number: int) -> Tree:
     """Raises: DataError, there are none; UsageError, the argument is neither a sentence nor heads."""
     if isinstance(parse, Sentence):
         if parse.heads is None:
@@ -97,7 +95,7 @@ def _heads(parse: Parsed, number: int) -> Heads:
     return tuple(parse)
 
 
-def check_tree(sentence: Sentence, heads: Heads, which: str) -> None:
+def check_tree(sentence: Sentence, heads: Tree, which: str) -> None:
     """Raises: DataError, the heads of a sentence are no tree with one root, for the reasons of the reader."""
     n = len(heads)
     if not n or (heads.count(0) == 1 and min(heads) >= 0 and max(heads) <= n and not cycle(heads)):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.evaluation.branching import left_branching, random_transitions, right_branching
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.rule_tables.prior import Prior
@@ -25,11 +25,11 @@ RULES_ONLY = "rules only"
 RANDOM_DRAWS = 10
 """The number of draws over which the random baseline's figures are averaged."""
 
-Draws = list[list[tuple[int, ...]]]
+Draws = list[list[Tree]]
 """For each draw, the heads of every sentence."""
 
 
-def rules_only(sentences: Sequence[Sentence], prior: Prior, seed: int) -> list[tuple[int, ...]]:
+def rules_only(sentences: Sequence[Sentence], prior: Prior, seed: int) -> list[Tree]:
     """The heads of each sentence; this seed breaks ties."""
     rng = np.random.default_rng(seed)
     return [eisner.best(break_ties(prior.potentials(sentence), rng)) for sentence in sentences]

@@ -75,7 +75,7 @@ _WORK, _LEARNING_WORK = 5, 20  # for the features of a word, or learning from it
 LogP = Callable[[Sequence[Sentence], Ints], Floats]
 """log p (N, L) of the relations of LABELS, for trees without punctuation, given their heads (N,)."""
 
-Word = tuple[str, ...]
+WordColumns = tuple[str, ...]
 """Universal tag and FEATS, and, if there are weights, form, lemma and XPOS."""
 
 
@@ -99,7 +99,8 @@ class Labeller:
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
         self.alone = self._groups(range(len(SINGLE_RELATIONS)))
-        self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}  # of words met
+        # Of the words met so far.
+        self._bits: dict[WordColumns, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
 
     def fit(
         self, trees: Iterable[Sentence], *, verb_order: int = VerbOrder.OTHER, punctuation: str = "punct"
@@ -398,7 +399,7 @@ class Labeller:
             log_p[is_ud, labels[is_ud]] += self.share
         return _LabelledText(arcs, labels, log_p)
 
-    def _bits_of(self, word: Word) -> tuple[int, int, int]:
+    def _bits_of(self, word: WordColumns) -> tuple[int, int, int]:
         bits = self._bits.get(word)
         if bits is None:
             bits = self._bits[word] = self.table.bits_of(*word)
@@ -441,9 +442,9 @@ def _flat_heads(trees: Iterable[Sentence]) -> Ints:
     return np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
 
 
-def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Word], Ints]:
+def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[WordColumns], Ints]:
     """The different words, and the number of each word (N,) among them."""
-    numbers: dict[Word, int] = {}
+    numbers: dict[WordColumns, int] = {}
     ids: list[int] = []
     for sentence in sentences:
         columns: list[Iterable[str]] = [sentence.upos or sentence.tags, sentence.feats or repeat("_")]

@@ -32,7 +32,7 @@ class Given:
     def __bool__(self) -> bool:
         return bool(self.names or self.sentences)
 
-    def read(self, tags: str, heads: reading.Heads) -> Iterable[Sentence]:
+    def read(self, tags: str, heads: reading.HeadPolicy) -> Iterable[Sentence]:
         """The sentences in order."""
         for name in self.names:
             if self.steps is not None:

@@ -76,12 +76,12 @@ def words_of(block: Block) -> tuple[str, ...]:
 
 def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
     """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
-    from dynet_vdgi.words.tagger.tagger import Tagger, universal
+    from dynet_vdgi.words.tagger.tagger import Tagger, universal_tags
 
     groups = superseded([[*_known_tags(given, steps)] for given in known], lambda sentence: sentence.forms)
     sentences = [sentence for group in groups for sentence in group]
-    tagged = [sentence for sentence in sentences if set(universal(sentence)) != {"_"}]
-    rest = [sentence for sentence in sentences if set(universal(sentence)) == {"_"}]
+    tagged = [sentence for sentence in sentences if set(universal_tags(sentence)) != {"_"}]
+    rest = [sentence for sentence in sentences if set(universal_tags(sentence)) == {"_"}]
     rest += _known_tags(raw, steps)
     tagger = Tagger().fit(tagged, rest)
     n_raw = sum(map(len, [*tagged, *rest])) - tagger.n_words

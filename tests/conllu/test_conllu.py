@@ -83,7 +83,7 @@ def test_every_malformed_file_is_in_the_table() -> None:
 def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(MALFORMED)
     name = expected.split(":")[0]
-    policy: reading.Heads = "required" if name in NEED_TREES else "optional"
+    policy: reading.HeadPolicy = "required" if name in NEED_TREES else "optional"
     with pytest.raises(DataError) as caught:
         list(read(name, heads=policy))
     assert str(caught.value) == expected

@@ -71,7 +71,7 @@ def _ignore(fault: VdgiError) -> None:
 
 
 def _conllu(path: Path) -> None:
-    policies: tuple[reading.Heads, ...] = ("optional", "partial")
+    policies: tuple[reading.HeadPolicy, ...] = ("optional", "partial")
     for heads in policies:
         for tags in ("upos", "xpos"):
             for sentence in reading.read(path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore):

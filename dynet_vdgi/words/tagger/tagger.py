@@ -154,7 +154,7 @@ class Tagger:
         The tags are chosen as if no word had one. XPOS is that of the word's FEATS, or of the most probable.
         """
         learnt = self._fitted()
-        tags = universal(sentence)
+        tags = universal_tags(sentence)
         asked = vars(self).get("_asked")  # whoever corrects a sentence asks after each change
         if asked is None or asked[0] is not learnt or asked[1] != sentence.forms:
             words = WordTypes.of([sentence.forms])
@@ -250,7 +250,7 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
     """What `Tagger.stream` gives, of sentences that are tagged together."""
     words = WordTypes.of(sentence.forms for sentence in sentences)
     number = {tag: k for k, tag in enumerate(learnt.tags)}
-    gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal(sentence)]
+    gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal_tags(sentence)]
     tokens = words.tokens()
     marginals = _marginals(learnt, words, tokens, gold)
     # Retagged probabilities are flatter: the tag is chosen before its FEATS then, not both together.
@@ -290,7 +290,7 @@ def _with_soft(tagged: Tagged, soft: SoftTags) -> Tagged:
     if n_given == len(sentence):
         return tagged
     feats = sentence.feats or (UNKNOWN,) * len(sentence)
-    given = [(k, universal(sentence)[k], feats[k]) for k, chance in enumerate(chances) if chance is None]
+    given = [(k, universal_tags(sentence)[k], feats[k]) for k, chance in enumerate(chances) if chance is None]
     return tagged._replace(sentence=replace(sentence, soft=soft.settled(given)))
 
 
@@ -312,7 +312,7 @@ def said_of(learnt: TaggerState, words: WordTypes, tokens: Tokens, given: Ints) 
     return Said(learnt.tags, learnt.n_words, marginals, means)
 
 
-def universal(sentence: Sentence) -> Sequence[str]:
+def universal_tags(sentence: Sentence) -> Sequence[str]:
     """The UPOS of a sentence's words, `_` where there is none."""
     return sentence.upos or sentence.tags
 
@@ -325,7 +325,7 @@ class _TaggingText:
 
     def __init__(self, sentences: Sequence[Sentence], listing: TagList | None = None) -> None:
         self.words = WordTypes.of(sentence.forms for sentence in sentences)
-        tags = [tag for sentence in sentences for tag in universal(sentence)]
+        tags = [tag for sentence in sentences for tag in universal_tags(sentence)]
         feats, xpos, lemmas = (
             [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]
             for name in ("feats", "xpos", "lemmas")
@@ -416,7 +416,7 @@ def _filled(
     retag: bool,
 ) -> Tagged:
     """The sentence with the tags found for words that have none, or for all."""
-    columns = (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
+    columns = (sentence.lemmas, universal_tags(sentence), sentence.xpos, sentence.feats)
     old = lemma, upos, own_xpos, own_feats = [list(c or (UNKNOWN,) * len(sentence)) for c in columns]
     found: list[float | None] = list(chances)
     n_given = 0
