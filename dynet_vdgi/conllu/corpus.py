@@ -1,4 +1,4 @@
-"""Sentences of a file or of memory, those of a treebank under a protocol, and their vocabulary."""
+"""A corpus: sentences that can be passed over again and again, from a file or from memory."""
 
 from __future__ import annotations
 

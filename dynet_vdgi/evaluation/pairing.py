@@ -1,4 +1,4 @@
-"""Attachment scores: pairing the sentences of two files, then counting right heads and relations."""
+"""Pairs the sentences of a gold file with those of a parse, and checks that both hold the same words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""An atom's number depends only on its text, so weights learnt from one text, or one language, mean the same
+"""Atoms: what features see of a word, as 64-bit numbers.
+
+An atom's number depends only on its text, so weights learnt from one text, or one language, mean the same
 in another. The atoms of a word type (tag, FEATS, form, lemma, XPOS) are computed once and kept.
 
 Letters: N words, S sentences, c columns.

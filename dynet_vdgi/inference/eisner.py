@@ -6,6 +6,11 @@ dependent] of one sentence, in nats, ROOT at 0; column 0 and the diagonal are ig
 an arc. The score of a tree is the sum over its arcs; its probability is proportional to exp(score). All
 functions raise ValueError if there is no tree, or the scores are not such a matrix.
 
+>>> scores = np.zeros((4, 4))  # of three words
+>>> scores[0, 2] = scores[2, 1] = scores[2, 3] = 1.0
+>>> best(scores)
+(2, 0, 2)
+
 Letters: n words; inside the kernels words are 0..n-1.
 """
 

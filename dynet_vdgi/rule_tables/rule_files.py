@@ -1,4 +1,4 @@
-"""Reading rule files, simple ones and tables, line by line. The format is described in `rules`."""
+"""Reads rule files, simple ones and tables, line by line; `rules` describes the format."""
 
 from __future__ import annotations
 

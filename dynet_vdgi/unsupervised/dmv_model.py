@@ -1,4 +1,4 @@
-"""The dependency model with valence, learnt from tags by EM under a prior: the exact teacher.
+"""The dependency model with valence: its distributions, and their estimates from expected counts.
 
 Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides whether to
 stop, given h, the side and whether it has a child there already, and then chooses the child's tag:

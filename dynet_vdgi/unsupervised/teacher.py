@@ -1,4 +1,4 @@
-"""What teachers of symbols share, and sums over the trees of a dependency model with valence."""
+"""What every teacher gives, heads and potentials of arcs, and what teachers of symbols share."""
 
 from __future__ import annotations
 

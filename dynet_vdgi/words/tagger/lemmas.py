@@ -1,4 +1,4 @@
-"""Lemmas and bundles of features, lists of words with their tags, and how many tags are right.
+"""Lemmas: those of words seen with them, and rules about endings for other words.
 
 Lemmas are those of words seen with them; others follow rules about endings. A rule is text: `s>` takes an s
 off the end of the lower-cased form, `ies>y` puts a y in place of ies, `=` is the form as it is written. Which

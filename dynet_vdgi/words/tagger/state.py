@@ -1,4 +1,4 @@
-"""What a tagger has learnt, what its bundles consist of, and its file: a zip of plain data, never code."""
+"""What a tagger has learnt, as one value, and the parts of which its bundles of FEATS consist."""
 
 from __future__ import annotations
 
