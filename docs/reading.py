@@ -27,7 +27,10 @@ READERS = (
         "rule_tables/parts/agreement.py rule_tables/prior.py",
     ),
     ("add a column", "page/text/changes.py page/text/marked.py page/web/shown.py"),
-    ("add a tagger feature", "words/tagger/spelling.py words/tagger/crf.py words/tagger/tagger.py"),
+    (
+        "add a tagger feature",
+        "words/tagger/spelling_templates.py words/tagger/spelling.py words/tagger/crf.py words/tagger/tagger.py",
+    ),
 )
 """For each purpose, the files below the package."""
 

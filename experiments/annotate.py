@@ -40,8 +40,8 @@ from dynet_vdgi.page.learn.arc_lessons import Knowledge, Learnt
 from dynet_vdgi.page.text import changes
 from dynet_vdgi.page.text.marked import read_text
 from dynet_vdgi.relations.label_table import load as load_labels
-from dynet_vdgi.relations.label_table import relation_of
 from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.relations.ud_relations import relation_of
 
 ORDERS = ("document", "choose")
 SYSTEMS = {

@@ -66,7 +66,7 @@ def by_language(files: Iterable[str]) -> dict[str, str]:
     return {code: name for name, _, codes in (each.partition("=") for each in files) for code in codes.split(",")}
 
 
-def read(paths: Iterable[Path], heads: reading.Heads = "optional", max_len: int | None = None) -> list[Sentence]:
+def read(paths: Iterable[Path], heads: reading.HeadPolicy = "optional", max_len: int | None = None) -> list[Sentence]:
     """The sentences of files, without punctuation."""
     text = (sentence for path in paths for sentence in reading.read(path, heads=heads))
     return filtering.prepare(text, protocols.STANDARD, max_len=max_len).sentences

@@ -22,8 +22,8 @@ from measuring import conditions, print_table, write_csv
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.relations.label_table import load as load_labels
-from dynet_vdgi.relations.label_table import relation_of
 from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path

@@ -42,7 +42,7 @@ from dynet_vdgi.words.tagger import retagger, tagger
 from dynet_vdgi.words.tagger.retagger import (
     FORMAT,
     KIND,
-    LEAST,
+    LEAST_PROBABILITY,
     LearningText,
     Retagger,
     RetaggerInput,
@@ -51,8 +51,9 @@ from dynet_vdgi.words.tagger.retagger import (
     input_of,
     shapes,
 )
-from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
-from dynet_vdgi.words.tagger.tagger import Tagger, said_of, universal
+from dynet_vdgi.words.tagger.spelling import WordTypes
+from dynet_vdgi.words.tagger.tagger import Tagger, said_of, universal_tags
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS
 
 TAGGED = (20, 50, 100), (20, 50, 100), (20, 50, 100), (20, 50, 200)
@@ -94,7 +95,7 @@ def tagged_source(text: Sequence[Sentence], k: int, n_raw: int) -> dict[str, Any
     """Arrays: what a tagger of the first k sentences says of the next ones, and the text."""
     raw = [Sentence(s.forms, ("_",) * len(s)) for s in up_to(text[k:], n_raw)]
     own = up_to(text[k : k + min(OWN[0], len(raw))], OWN[1])
-    state = Tagger().fit([Sentence(s.forms, tuple(universal(s))) for s in text[:k]], raw).learnt
+    state = Tagger().fit([Sentence(s.forms, tuple(universal_tags(s))) for s in text[:k]], raw).learnt
     assert state is not None
     words = WordTypes.of(s.forms for s in own)
     said = said_of(state, words, words.tokens(), np.full(len(words.types), -1))
@@ -102,10 +103,10 @@ def tagged_source(text: Sequence[Sentence], k: int, n_raw: int) -> dict[str, Any
         "tags": state.tags,
         "n_words": state.n_words,
         "tagged": [s.forms for s in text[:k]],
-        "tags_of": [universal(s) for s in text[:k]],
+        "tags_of": [universal_tags(s) for s in text[:k]],
         "raw": [s.forms for s in raw],
         "n_own": len(own),
-        "gold": [tag for s in own for tag in universal(s)],
+        "gold": [tag for s in own for tag in universal_tags(s)],
     }
     means = said.means.arrays("means/")
     return {"marginals": said.marginals.astype(np.float32), **means, "told": json.dumps(told)}
@@ -207,7 +208,7 @@ class RetaggerNetwork:
         x = dropped(dy.rectify(x + language), 0.15)
         z = dropped(dy.concatenate([lstm(p, 0, x, n, size), x]), 0.2)
         logits = dy.affine_transform([p["out.bias"], p["out"], z, p["free"], nothing])
-        log_p = batched(np.log(batch.said[:N_TAGS] + LEAST) * batch.says)
+        log_p = batched(np.log(batch.said[:N_TAGS] + LEAST_PROBABILITY) * batch.says)
         log_p = dy.reshape(log_p, (1, N_TAGS), batch_size=n * size)
         return logits + dy.reshape(p["trust"] * log_p, (N_TAGS,), batch_size=n * size)
 
@@ -323,7 +324,7 @@ def tagger_of(text: Sequence[Sentence], k: int, path: Path | None) -> Tagger:
 
 def shares(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:
     """COLUMNS of words that are no PUNCT, in per cent."""
-    pairs = [[p for s in text for p in zip(universal(s), s.feats or "_" * len(s))] for text in (gold, found)]
+    pairs = [[p for s in text for p in zip(universal_tags(s), s.feats or "_" * len(s))] for text in (gold, found)]
     right = [(a == c, b == d, (a, b) == (c, d)) for (a, b), (c, d) in zip(*pairs) if a != "PUNCT"]
     return (100 * np.mean(right, 0)).tolist()
 

@@ -25,7 +25,7 @@ import udpipe
 from languages import file_list_parser, listed
 from measuring import conditions, print_table
 
-from dynet_vdgi.conllu import raw_text
+from dynet_vdgi.conllu import raw_documents, raw_text, raw_writing
 from dynet_vdgi.evaluation.raw_scores import score_files
 from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 
@@ -45,16 +45,16 @@ def write(path: Path, parts: Sequence[str]) -> Path:
 
 def joined(path: Path) -> str:
     """The raw text of a file of CoNLL-U."""
-    return "\n\n".join(each.text.strip() for each in raw_text.read_documents([path])) + "\n"
+    return "\n\n".join(each.text.strip() for each in raw_documents.read_documents([path])) + "\n"
 
 
 def own(learnt: Path, raw: str) -> tuple[str, float, float]:
     """CoNLL-U of a raw text; CPU seconds of learning and of tokenising."""
     start = time.process_time()
-    documents = raw_text.read_documents([learnt])
+    documents = raw_documents.read_documents([learnt])
     tokeniser = Tokeniser.fit(documents)
     middle = time.process_time()
-    found = "".join(raw_text.conllu(part, begins=at == 0) for part, at in tokeniser.parts(raw))
+    found = "".join(raw_writing.conllu_of(part, begins=at == 0) for part, at in tokeniser.parts(raw))
     return found, middle - start, time.process_time() - middle
 
 
@@ -112,8 +112,8 @@ def n_lost(tokeniser: Tokeniser, n_texts: int, folder: Path) -> int:
         text = random_text(rng)
         document = tokeniser.tokenise(text)
         if document.sentences:
-            path.write_bytes(raw_text.conllu(document).encode())
-            lost += [each.text.encode() for each in raw_text.read_documents([path])] != [text.encode()]
+            path.write_bytes(raw_writing.conllu_of(document).encode())
+            lost += [each.text.encode() for each in raw_documents.read_documents([path])] != [text.encode()]
         else:
             lost += bool(raw_text.GAP.sub("", text))  # invisible characters alone make no sentence
     return lost
@@ -155,7 +155,7 @@ def main() -> None:
         print_table("F1", ["", "system", *METRICS], rows)
         print_table("Speed", ["", "system", "learning, CPU s", "characters / CPU s"], speeds)
         if arguments.random:
-            tokeniser = Tokeniser.fit(raw_text.read_documents([learnt]))
+            tokeniser = Tokeniser.fit(raw_documents.read_documents([learnt]))
             lost = n_lost(tokeniser, arguments.random, folder)
             print(f"\nRandom texts: {arguments.random}; not recovered byte for byte: {lost}.")
 

@@ -22,7 +22,7 @@ from dynet_vdgi.system import progress
 if TYPE_CHECKING:
     from shell import Vdgi
 
-progress.FIRST = 1e6  # no line about progress gets between messages, however busy the machine is
+progress.FIRST_PAUSE = 1e6  # no line about progress gets between messages, however busy the machine is
 settings.register_profile("ci", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("ci")
 

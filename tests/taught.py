@@ -20,7 +20,7 @@ def tagged(*texts: str) -> list[Sentence]:
 TEXT = tagged("VERB ADP DET NOUN", "DET NOUN VERB", "ADP NOUN VERB") * 20
 
 
-def prepared(path: Path, max_len: int, heads: reading.Heads = "optional") -> list[Sentence]:
+def prepared(path: Path, max_len: int, heads: reading.HeadPolicy = "optional") -> list[Sentence]:
     """The sentences of a file of at most so many words, without punctuation."""
     return filtering.prepare(reading.read(path, heads=heads), max_len=max_len).sentences
 

@@ -28,6 +28,13 @@ logger = logging.getLogger("dynet_vdgi")
 WIDEST = 80
 """Columns of help, on a wide terminal, too."""
 
+Add = Callable[["Options"], None]
+
+Run = Callable[[argparse.Namespace], None]
+
+Tasks = Mapping[str, tuple[Add, Run]]
+"""By name: what adds the arguments of a task, and what carries it out; the latter's docstring is the help."""
+
 
 def _width() -> int:
     return min(shutil.get_terminal_size().columns, WIDEST)
@@ -69,11 +76,6 @@ class FaultsFoundError(VdgiError):
     exit_status = 3
 
 
-Add = Callable[["Options"], None]
-
-Run = Callable[[argparse.Namespace], None]
-
-
 def add_parser(parsers: Any, name: str, about: str | None, add: Add, run: Run | None) -> None:
     """The parser of a verb or task, whose help is `about`; its first line is the summary."""
     about = about or ""
@@ -83,10 +85,6 @@ def add_parser(parsers: Any, name: str, about: str | None, add: Add, run: Run | 
     add(Options(parser))
     for options in (("-q", "--quiet"), ("--debug",)):  # as before the verb, where help names them
         parser.add_argument(*options, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-
-
-Tasks = Mapping[str, tuple[Add, Run]]
-"""By name: what adds the arguments of a task, and what carries it out; the latter's docstring is the help."""
 
 
 def add_tasks(add: Options, tasks: Tasks, usual: str = "", metavar: str = "TASK") -> None:

@@ -8,6 +8,41 @@ from typing import Any
 
 from dynet_vdgi.errors import UsageError
 
+APART: dict[str, list[tuple[str, str, str]]] = {
+    "annotate": [
+        ("--given --every --order --preset --rules --language-facts --tagger --labels --list", "--beside", ""),
+        ("--list --given --annotator --every --order --port --allow-host --prefix --preset", "--export", ""),
+        ("--rules --language-facts --tagger --tokeniser --lines --labels", "--export", ""),
+        ("--no-browser --beside -o", "--export", ""),
+    ],
+    "check": [
+        ("--rules --model --tags --ignore-feats", "--ud", "UD's own validator reads the file"),
+        ("--rules --model --tags --max-faults --ud --consistency", "--find", "words are listed, not faults"),
+        ("--rules --model --tags --max-faults --ud", "--consistency", "words are listed, not faults"),
+        ("--rules", "--model", "it has rules of its own"),
+    ],
+    "choose": [("--covered --labels --overwrite -o", "--words", "a list of words is printed")],
+    "evaluate": [
+        ("--raw --by --rules --baselines --published --max-len --protocol --bootstrap", "--agreement", ""),
+        ("--by --rules --baselines --published --max-len --protocol --bootstrap", "--raw", "it scores all words"),
+        ("--published", "--json", "JSON has our figures only"),
+    ],
+    "parse": [
+        ("--exact", "--fast", "a student has no exact trees"),
+        ("--confidence", "--exact", "it is about the tree found without it"),
+    ],
+    "train": [("--train", "--language", "give each language its files")],
+}
+"""By verb: options that have no effect with another one, and why."""
+
+NEEDED: dict[str, list[tuple[str, str]]] = {
+    "annotate": [("--finished", "--export"), ("--beside", "-o"), ("-o", "--beside")],
+    "check": [("--level --lang", "--ud"), ("--number", "--consistency"), ("--json", "--find --consistency")],
+    "choose": [("--heads --json", "--words")],
+    "evaluate": [("--worst --confusions --no-punct", "--agreement"), ("--rules", "--baselines --by")],
+}
+"""By verb: options that have an effect only with another one, or one of others."""
+
 
 class Options:
     """Adds arguments to a parser, a line each.
@@ -62,42 +97,6 @@ def _number(option: str, least: int, most: int | None) -> Callable[[str], int]:
 
     read.__name__ = "int"  # which argparse names if it is none
     return read
-
-
-APART: dict[str, list[tuple[str, str, str]]] = {
-    "annotate": [
-        ("--given --every --order --preset --rules --language-facts --tagger --labels --list", "--beside", ""),
-        ("--list --given --annotator --every --order --port --allow-host --prefix --preset", "--export", ""),
-        ("--rules --language-facts --tagger --tokeniser --lines --labels", "--export", ""),
-        ("--no-browser --beside -o", "--export", ""),
-    ],
-    "check": [
-        ("--rules --model --tags --ignore-feats", "--ud", "UD's own validator reads the file"),
-        ("--rules --model --tags --max-faults --ud --consistency", "--find", "words are listed, not faults"),
-        ("--rules --model --tags --max-faults --ud", "--consistency", "words are listed, not faults"),
-        ("--rules", "--model", "it has rules of its own"),
-    ],
-    "choose": [("--covered --labels --overwrite -o", "--words", "a list of words is printed")],
-    "evaluate": [
-        ("--raw --by --rules --baselines --published --max-len --protocol --bootstrap", "--agreement", ""),
-        ("--by --rules --baselines --published --max-len --protocol --bootstrap", "--raw", "it scores all words"),
-        ("--published", "--json", "JSON has our figures only"),
-    ],
-    "parse": [
-        ("--exact", "--fast", "a student has no exact trees"),
-        ("--confidence", "--exact", "it is about the tree found without it"),
-    ],
-    "train": [("--train", "--language", "give each language its files")],
-}
-"""By verb: options that have no effect with another one, and why."""
-
-NEEDED: dict[str, list[tuple[str, str]]] = {
-    "annotate": [("--finished", "--export"), ("--beside", "-o"), ("-o", "--beside")],
-    "check": [("--level --lang", "--ud"), ("--number", "--consistency"), ("--json", "--find --consistency")],
-    "choose": [("--heads --json", "--words")],
-    "evaluate": [("--worst --confusions --no-punct", "--agreement"), ("--rules", "--baselines --by")],
-}
-"""By verb: options that have an effect only with another one, or one of others."""
 
 
 def check_together(verb: str, parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dynet_vdgi")
 
-SHOWN, MIN_WIDTH = 3, 40
+TREES_SHOWN, MIN_WIDTH = 3, 40
 """Number of trees drawn without --sentence."""
 
 
@@ -106,7 +106,7 @@ def _explain(arguments: argparse.Namespace) -> None:
 
     rules = _rules(arguments)
     sentences = _sentences(arguments.text, arguments.tags)
-    chosen = [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:SHOWN]
+    chosen = [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:TREES_SHOWN]
     text = [item.sentence for item in sentences]
     facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
     for message in idle_facts(rules, text, facts):

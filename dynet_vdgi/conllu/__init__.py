@@ -1,1 +1,1 @@
-"""Reading and preparing treebanks; nothing here imports DyNet."""
+"""Sentences, and reading and writing them: CoNLL-U, raw text, the Penn Treebank. No DyNet."""

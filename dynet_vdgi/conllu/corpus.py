@@ -1,4 +1,4 @@
-"""Sentences of a file or of memory, those of a treebank under a protocol, and their vocabulary."""
+"""A corpus: sentences that can be passed over again and again, from a file or from memory."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from dynet_vdgi.system.messages import count, of_these
 Sentences = AnyPath | Iterable[Sentence]
 """Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""
 
+_NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
+
 
 class Corpus:
     """An iterable of sentences that reads its file each time, in bounded memory.
@@ -28,9 +30,9 @@ class Corpus:
     Raises: UsageError, `heads` or `tags` is none of the values that `read` names.
     """
 
-    def __init__(self, path: AnyPath, *, heads: reading.Heads = "optional", tags: str = "upos") -> None:
+    def __init__(self, path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "upos") -> None:
         for name, value, values in (
-            ("heads", heads, get_args(reading.Heads)),
+            ("heads", heads, get_args(reading.HeadPolicy)),
             ("tags", tags, (*reading.TAG_COLUMNS, reading.KNOWN)),
         ):
             if value not in values:
@@ -45,7 +47,7 @@ class Corpus:
         return f"Corpus({shown(self.path)!r})"
 
 
-def read(path: AnyPath, *, heads: reading.Heads = "optional", tags: str = "upos") -> Corpus:
+def read(path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "upos") -> Corpus:
     """The sentences of a CoNLL-U file; nothing is read until they are asked for.
 
     Args:
@@ -60,7 +62,7 @@ def read(path: AnyPath, *, heads: reading.Heads = "optional", tags: str = "upos"
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
 
 
-def sentences_of(given: Sentences, *, heads: reading.Heads = "optional", tags: str = "upos") -> Iterable[Sentence]:
+def sentences_of(given: Sentences, *, heads: reading.HeadPolicy = "optional", tags: str = "upos") -> Iterable[Sentence]:
     """The sentences of a file, read with `heads` and `tags`, if a path is given; else the given sentences.
 
     Raises: UsageError, the argument is neither, or yields something that is not a sentence; says what to do.
@@ -139,9 +141,6 @@ def _of_text(name: str) -> Iterator[list[str]]:
             is_begun = line[0] != "#"
         for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
             yield sentence.split()
-
-
-_NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
 
 
 def of_columns(**columns: Iterable[str]) -> Sentence:

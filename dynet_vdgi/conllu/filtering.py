@@ -17,6 +17,8 @@ from dynet_vdgi.system.messages import count
 SHORTEST = 2
 """Words of the shortest sentence that is learnt from, because shorter ones have one derivation."""
 
+_UNTESTED = "kept without the projectivity test (no trees)"
+
 
 @dataclass(frozen=True)
 class Dropped:
@@ -33,9 +35,6 @@ class Dropped:
     def __str__(self) -> str:
         sentences = count(self.sentences, "sentence") + ", " if self.sentences else ""
         return f"{self.reason}: {sentences}{count(self.words, 'word')}"
-
-
-_UNTESTED = "kept without the projectivity test (no trees)"
 
 
 class Filter:

@@ -20,25 +20,6 @@ _FROM_XML = "save its text as plain text, or convert it to CoNLL-U first"
 
 _COLUMN_WISE = f"{BY_HAND}, a word a line, with tabs between the ten columns"
 
-
-class OtherFormat(NamedTuple):
-    """The name of a format, with its article, and what to do."""
-
-    name: str
-    remedy: str
-
-
-_XML = (  # what stands near the beginning, and what it is
-    (
-        re.compile(r"<interlinear-text\b|<document\b[^>]*\bexportTarget="),
-        OtherFormat("FLExText (XML of FLEx)", CONVERT),
-    ),
-    (re.compile(r"<ANNOTATION_DOCUMENT\b"), OtherFormat("EAF (XML of ELAN)", CONVERT)),
-    (re.compile(r"<TEI\b|<teiCorpus\b"), OtherFormat("TEI (XML)", _FROM_XML)),
-    (re.compile(r"<corpus\b[^>]*>\s*<head\b|<s\b[^>]*>\s*<graph\b"), OtherFormat("TigerXML", _FROM_XML)),
-    (re.compile(r"<!doctype html|<html\b", re.I), OtherFormat("HTML", _FROM_XML)),
-)
-
 _SFM = re.compile(r"\\[a-zA-Z_][\w+-]*(?:\s|$)")
 
 _MARKERS = "id ref tx t mb m ge g ps ft f lx"
@@ -64,6 +45,25 @@ _FEATS_OF = (
     ("CoNLL-X", re.compile(r"[^=|]+(?:\|[^=|]+)*")),
     ("CoNLL-X", re.compile(r"_\|.+")),
     ("a feature without a value", re.compile(r"(?:[^=|]+=[^=|]*(?:\||$))+(?<!\|)")),
+)
+
+
+class OtherFormat(NamedTuple):
+    """The name of a format, with its article, and what to do."""
+
+    name: str
+    remedy: str
+
+
+_XML = (  # what stands near the beginning, and what it is
+    (
+        re.compile(r"<interlinear-text\b|<document\b[^>]*\bexportTarget="),
+        OtherFormat("FLExText (XML of FLEx)", CONVERT),
+    ),
+    (re.compile(r"<ANNOTATION_DOCUMENT\b"), OtherFormat("EAF (XML of ELAN)", CONVERT)),
+    (re.compile(r"<TEI\b|<teiCorpus\b"), OtherFormat("TEI (XML)", _FROM_XML)),
+    (re.compile(r"<corpus\b[^>]*>\s*<head\b|<s\b[^>]*>\s*<graph\b"), OtherFormat("TigerXML", _FROM_XML)),
+    (re.compile(r"<!doctype html|<html\b", re.I), OtherFormat("HTML", _FROM_XML)),
 )
 
 

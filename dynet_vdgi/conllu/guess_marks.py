@@ -1,4 +1,6 @@
-"""Notes say whether a head or relation is a guess of the program, how sure it is, or who confirmed it. A comment
+"""Notes in CoNLL-U about guesses: of heads and relations in MISC, of whole trees in a comment.
+
+Notes say whether a head or relation is a guess of the program, how sure it is, or who confirmed it. A comment
 says that a tree was guessed, until somebody changes a head or relation; the others are in MISC.
 """
 

@@ -1,4 +1,4 @@
-"""Trees of the Penn Treebank as dependencies: head rules, in resources/heads, and reading brackets."""
+"""Head rules of the Penn Treebank, from resources/heads: which child of a constituent is its head."""
 
 from __future__ import annotations
 

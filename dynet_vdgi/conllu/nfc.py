@@ -1,4 +1,4 @@
-"""Raw text and its tokens, as CoNLL-U records them. Text is looked up in the form NFC."""
+"""The Unicode form NFC, in which words and raw text are looked up; files keep the form that they have."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dynet_vdgi.conllu.blocks import Block
 from dynet_vdgi.conllu.extra_columns import COLUMNS, extra_in
 from dynet_vdgi.conllu.faults import quoted
-from dynet_vdgi.conllu.reading import Heads, sentence_of
+from dynet_vdgi.conllu.reading import HeadPolicy, sentence_of
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.errors import DataError, UsageError, check_kind
@@ -44,7 +44,7 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
     )
 
 
-def from_conllu(tokens: conllu.TokenList, *, heads: Heads = "optional", tags: str = "upos") -> Sentence:
+def from_conllu(tokens: conllu.TokenList, *, heads: HeadPolicy = "optional", tags: str = "upos") -> Sentence:
     """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its `source`.
 
     Columns are read by the names that the library gives them (`id`, `form`, `lemma`, `upos`, `xpos`, `feats`,

@@ -55,14 +55,14 @@ _FILE = re.compile(r"wsj_[0-9]{4}\.mrg", re.IGNORECASE)
 _PLACES = ("*", "*/*", "parsed/mrg/wsj/*/*")
 
 
-class Tree(NamedTuple):
+class Constituent(NamedTuple):
     """A constituent, or a word with its tag as label. Labels are bare; an outer bracket has an empty one."""
 
     label: str
-    children: tuple[Tree, ...] = ()
+    children: tuple[Constituent, ...] = ()
     form: str = ""
 
-    def words(self) -> Iterator[Tree]:
+    def words(self) -> Iterator[Constituent]:
         """The leaves, in order."""
         if not self.children:
             yield self
@@ -103,16 +103,16 @@ class _Bracket:
         self.line, self.starts_line = line, starts_line
         self.label: str | None = None  # None: not seen yet, or there is none
         self.forms: list[str] = []
-        self.children: list[Tree] = []
+        self.children: list[Constituent] = []
         self.has_brackets = False  # empty elements count
 
-    def tree(self, name: str) -> Tree | None:
+    def tree(self, name: str) -> Constituent | None:
         """The tree of a closed bracket; None for an empty element or a bracket of nothing else."""
         label, forms = self.label or "", self.forms
         fault = ""
         if self.has_brackets:
             if not forms:
-                return Tree(bare(label), tuple(self.children)) if self.children else None
+                return Constituent(bare(label), tuple(self.children)) if self.children else None
             fault = f"word {forms[0]!r} has no tag"
         elif not forms:
             fault = f"{label!r} alone in its bracket" if label else "nothing in the bracket"
@@ -124,10 +124,10 @@ class _Bracket:
             fault = f"{label!r} is not a part-of-speech tag of the Penn Treebank"
         if fault:
             raise DataError(name, self.line, fault, "expected (TAG word) or (LABEL (...) ...)")
-        return Tree(bare(label), (), forms[0])
+        return Constituent(bare(label), (), forms[0])
 
 
-def read(path: AnyPath) -> Iterator[Tree]:
+def read(path: AnyPath) -> Iterator[Constituent]:
     """The trees of a file, without empty elements, function tags and outer brackets.
 
     DataError: something is not a tree of tagged words, with the line of the bracket concerned; or the
@@ -193,12 +193,12 @@ def bare(label: str) -> str:
     return match[0] if match else label
 
 
-def heads(tree: Tree, rules: HeadRules) -> list[int]:
+def heads(tree: Constituent, rules: HeadRules) -> list[int]:
     """The head of each word, 0 for the root, else from 1. No word depends on punctuation."""
     tags: list[str] = []
     result: list[int] = []
 
-    def visit(node: Tree) -> int:
+    def visit(node: Constituent) -> int:
         """The number of the word that heads a constituent."""
         if not node.children:
             tags.append(node.label)
@@ -218,7 +218,7 @@ def heads(tree: Tree, rules: HeadRules) -> list[int]:
     return result
 
 
-def conllu_block(words: Sequence[Tree], heads: Sequence[int], sent_id: str, punctuation: Collection[str]) -> str:
+def conllu_block(words: Sequence[Constituent], heads: Sequence[int], sent_id: str, punctuation: Collection[str]) -> str:
     """A sentence of a CoNLL-U file, with the empty line after it.
 
     XPOS is the tag, UPOS as in `UPOS`, but PUNCT for the tags in `punctuation`. DEPREL is root, punct or dep.

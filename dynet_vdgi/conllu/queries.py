@@ -18,7 +18,7 @@ from dynet_vdgi.errors import UsageError
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
-LONGEST = 1000
+LONGEST_QUERY = 1000
 """Characters of a query."""
 
 _CONDITION = re.compile(r'([^\s=~!"]*)(!?[=~])("[^"]*"(?!\S)|\S*)')
@@ -61,8 +61,8 @@ class WordCondition(NamedTuple):
 def conditions(query: str) -> list[WordCondition]:
     """The conditions of a query. Raises: UsageError, what is wrong with it."""
     found, rest = [], query.strip()
-    if not 1 <= len(rest) <= LONGEST:
-        raise UsageError(f"a query has 1 to {LONGEST} characters ({_EXPECTED})")
+    if not 1 <= len(rest) <= LONGEST_QUERY:
+        raise UsageError(f"a query has 1 to {LONGEST_QUERY} characters ({_EXPECTED})")
     while rest:
         match = _CONDITION.match(rest)
         if match is None or not match[3]:

@@ -34,7 +34,7 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.messages import count
 
-Heads = Literal["optional", "partial", "required", "unchecked", "ignored"]
+HeadPolicy = Literal["optional", "partial", "required", "unchecked", "ignored"]
 
 TAG_COLUMNS = ("upos", "xpos")
 
@@ -58,7 +58,7 @@ _NO_TREES = "read as text without trees, here and below"
 def read(
     path: AnyPath,
     *,
-    heads: Heads = "optional",
+    heads: HeadPolicy = "optional",
     tags: str = "upos",
     on_error: OnFault | None = None,
     on_repair: OnFault = warn,
@@ -94,7 +94,7 @@ def read(
 
 def checked(
     items: Iterable[Block | DataError],
-    heads: Heads,
+    heads: HeadPolicy,
     tags: str,
     on_error: OnFault | None = None,
     on_repair: OnFault = warn,
@@ -135,7 +135,9 @@ def checked(
         on_error(FeatsFault(first.path, first.line, first.message + more, first.hint))
 
 
-def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos", on_repair: OnFault = warn) -> Sentence:
+def sentence_of(
+    block: Block, heads: HeadPolicy = "optional", tags: str = "upos", on_repair: OnFault = warn
+) -> Sentence:
     """The checked sentence of a block; arguments as in `read`, but repairs are reported for every block.
 
     Raises: `DataError` for a fault.
@@ -165,7 +167,7 @@ def sentence_of(block: Block, heads: Heads = "optional", tags: str = "upos", on_
     )
 
 
-def decoded_sentence_of(block: Block, heads: Heads, tags: str, on_repair: OnFault) -> Sentence:
+def decoded_sentence_of(block: Block, heads: HeadPolicy, tags: str, on_repair: OnFault) -> Sentence:
     """`sentence_of` a block of a file whose bytes that are not UTF-8 have become lone surrogates.
 
     Raises: `DataError`, as `sentence_of`, and for such bytes.
@@ -208,7 +210,7 @@ def _known(column: Sequence[str]) -> tuple[str, ...]:
 
 
 def tree_of(
-    block: BlockCheck, texts: Sequence[str], rows: Sequence[int], policy: Heads, on_repair: OnFault
+    block: BlockCheck, texts: Sequence[str], rows: Sequence[int], policy: HeadPolicy, on_repair: OnFault
 ) -> tuple[int, ...] | None:
     """The heads if they form a tree with one root; None where heads may be missing, all or some, and are."""
     n_words, n_missing = len(texts), texts.count("_")

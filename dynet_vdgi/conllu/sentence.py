@@ -17,6 +17,9 @@ from dynet_vdgi.errors import UsageError
 if TYPE_CHECKING:
     from dynet_vdgi.conllu.soft_tags import SoftTags
 
+Tree = tuple[int, ...]
+"""The heads (n,) of all words of a sentence: numbers of words, or 0 for ROOT."""
+
 # As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
 _SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(?![=:]\s*\Z)(\S.*?)\s*")
 

@@ -1,4 +1,4 @@
-"""A sentence and its columns; inventories of tags, and protocols: which words and trees count."""
+"""Inventories of tags: UD's universal ones, and the tags that mark punctuation."""
 
 from __future__ import annotations
 

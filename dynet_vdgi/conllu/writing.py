@@ -12,7 +12,7 @@ from dynet_vdgi.conllu.corpus import Sentences, sentences_of
 from dynet_vdgi.conllu.extra_columns import with_headers
 from dynet_vdgi.conllu.faults import BlockCheck, fault_of_value, ignores_feats
 from dynet_vdgi.conllu.guess_marks import without_stale
-from dynet_vdgi.conllu.reading import Heads, tree_of
+from dynet_vdgi.conllu.reading import HeadPolicy, tree_of
 from dynet_vdgi.conllu.sentence import Sentence, Source
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import UsageError
@@ -143,7 +143,7 @@ def unchanged(sentence: Sentence) -> str:
         columns = [source.lines[row].split("\t", 8)[6:8] for row in source.rows]
         deprels = sentence.deprels or [deprel for _, deprel in columns]
         if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(deprels):
-            policy: Heads = "partial" if "_" in heads else "required"
+            policy: HeadPolicy = "partial" if "_" in heads else "required"
             tree_of(BlockCheck(source.path, source.line), heads, source.rows, policy, warn)
             fresh = without_stale(sentence, sentence.heads, deprels)
             return _text(fresh, heads, sentence.deprels or root_and_dep(sentence.heads))

@@ -1,4 +1,7 @@
-"""Words are numbered 1..n, head 0 is the root. Heads need not be a tree: the output of any parser can be drawn."""
+"""What a drawing of a tree holds, and on which level each of its arcs lies; no pixels and no letters yet.
+
+Words are numbered 1..n, head 0 is the root. Heads need not be a tree: the output of any parser can be drawn.
+"""
 
 from __future__ import annotations
 

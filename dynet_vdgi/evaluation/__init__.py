@@ -1,1 +1,1 @@
-"""Scores of predicted trees."""
+"""Scores of trees against gold trees, and what lies beside them: baselines, significance, agreement, drawings."""

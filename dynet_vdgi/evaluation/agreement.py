@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.evaluation.raw_scores import Score, in_both
 from dynet_vdgi.evaluation.two_files import COLUMNS, Pair, Stretch, TwoFiles
-from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.system.text_tables import aligned as laid_out
 

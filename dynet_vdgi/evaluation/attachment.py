@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dynet_vdgi.conllu.corpus import Sentences, read, sentences_of
 from dynet_vdgi.conllu.deprels import are_labels
 from dynet_vdgi.conllu.protocols import STANDARD, Protocol, scoring_protocol
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.errors import UsageError, check_kind
-from dynet_vdgi.evaluation.pairing import Heads, Parsed, check_tree, gold_heads, matched, under
-from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.evaluation.pairing import Parsed, check_tree, gold_heads, matched, under
+from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.system.text_tables import aligned
@@ -52,6 +52,11 @@ _LENGTHS = (
 )
 
 _NO_RULE = "other"
+
+_UD2 = frozenset({"CCONJ", "obj", "obl"})  # in UD 1 they are CONJ, dobj and nmod
+
+KeyOf = Callable[[str, str, int], str]
+"""The row of a break-down for a gold arc, by the tags of head and dependent, and their distance (root: 0)."""
 
 
 def _share(part: float | None, whole: int) -> float:
@@ -148,8 +153,6 @@ LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
     "label_accuracy": ("labels", lambda tally: tally.label_accuracy),
 }
 """Titles and values of the relation scores."""
-
-_UD2 = frozenset({"CCONJ", "obj", "obl"})  # in UD 1 they are CONJ, dobj and nmod
 
 
 @dataclass(frozen=True)
@@ -269,7 +272,7 @@ class Paired(NamedTuple):
     """Both sides, reduced to the words that a protocol scores."""
 
     trees: GoldTrees
-    heads: list[Heads]  # predicted, of the same words
+    heads: list[Tree]  # predicted, of the same words
     relations: list[tuple[str, ...]] | None  # predicted; None: there are none, or only root and dep
 
 
@@ -366,10 +369,6 @@ class GoldTrees:
 
 def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:
     return next(label for label, last in bands if number <= last)
-
-
-KeyOf = Callable[[str, str, int], str]
-"""The row of a break-down for a gold arc, by the tags of head and dependent, and their distance (root: 0)."""
 
 
 def _keys(rules: RuleSet | None) -> dict[str, tuple[KeyOf, Sequence[str]]]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynet_vdgi.conllu.sentence import Tree
 
-def left_branching(n_words: int) -> tuple[int, ...]:
+
+def left_branching(n_words: int) -> Tree:
     """The head is the next word; the last word is the root.
 
     >>> left_branching(4)
@@ -14,7 +16,7 @@ def left_branching(n_words: int) -> tuple[int, ...]:
     return tuple((word + 1) % (n_words + 1) for word in range(1, n_words + 1))
 
 
-def right_branching(n_words: int) -> tuple[int, ...]:
+def right_branching(n_words: int) -> Tree:
     """The head is the previous word; the first word is the root.
 
     >>> right_branching(4)
@@ -23,7 +25,7 @@ def right_branching(n_words: int) -> tuple[int, ...]:
     return tuple(range(n_words))
 
 
-def random_transitions(n_words: int, rng: np.random.Generator) -> tuple[int, ...]:
+def random_transitions(n_words: int, rng: np.random.Generator) -> Tree:
     """A tree from arc-standard actions drawn uniformly from the legal ones; the last word left is the root.
 
     SHIFT is legal while words remain, LEFT and RIGHT while two are on the stack, and no root symbol is on it:

@@ -16,6 +16,9 @@ from dynet_vdgi.system.text_tables import TextTable
 
 _LEVEL = f"{100 * LEVEL:.0f} %"
 
+LEGEND = "DDA: right heads, that is UAS of the words scored; UDA: right arcs in either direction"
+"""What the names of measures mean that UD's own evaluation does not have."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -71,9 +74,6 @@ _MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
     "root": ("root", lambda tally: tally.root_accuracy),
     **LABEL_MEASURES,
 }
-
-LEGEND = "DDA: right heads, that is UAS of the words scored; UDA: right arcs in either direction"
-"""What the names of measures mean that UD's own evaluation does not have."""
 
 
 def format_all(

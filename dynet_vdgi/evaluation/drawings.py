@@ -9,7 +9,7 @@ from pathlib import Path
 from dynet_vdgi.conllu.corpus import Sentences, sentences_of
 from dynet_vdgi.conllu.deprels import are_labels
 from dynet_vdgi.conllu.protocols import STANDARD, Protocol, scoring_protocol
-from dynet_vdgi.conllu.reading import Heads
+from dynet_vdgi.conllu.reading import HeadPolicy
 from dynet_vdgi.conllu.sentence import Sentence, drawn
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.drawing.layout import DrawnTree
@@ -18,7 +18,7 @@ from dynet_vdgi.drawing.terminal import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import score_sentence
 from dynet_vdgi.evaluation.pairing import Predicted, matched, under
-from dynet_vdgi.relations.label_table import relation_of
+from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import atomic_writer
 from dynet_vdgi.system.messages import plain
 
@@ -110,7 +110,7 @@ def with_heads(sentence: Sentence) -> Sentence:
     return replace(sentence, heads=(FREE,) * len(sentence)) if sentence.heads is None else sentence
 
 
-def _several(sentences: OneOrMore, heads: Heads) -> list[Sentence]:
+def _several(sentences: OneOrMore, heads: HeadPolicy) -> list[Sentence]:
     if isinstance(sentences, Sentence):
         return [sentences]
     return list(sentences_of(sentences, heads=heads))

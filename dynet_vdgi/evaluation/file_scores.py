@@ -1,4 +1,4 @@
-"""Scores of CoNLL-U files, and of parsers that learn nothing; published figures beside them.
+"""Scores of CoNLL-U files, with those of parsers that learn nothing beside them.
 
 The names of the baselines are the paper's, as its figures show: "left branching" makes every word depend
 on the NEXT word (36.2 / 30.2 DDA on WSJ, the score of that tree; the mirror image scores 20). Many papers

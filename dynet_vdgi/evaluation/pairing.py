@@ -1,4 +1,4 @@
-"""Attachment scores: pairing the sentences of two files, then counting right heads and relations."""
+"""Pairs the sentences of a gold file with those of a parse, and checks that both hold the same words."""
 
 from __future__ import annotations
 
@@ -15,28 +15,25 @@ from dynet_vdgi.conllu.nfc import ONE_FORM, SAME, is_same
 from dynet_vdgi.conllu.protocols import Protocol
 from dynet_vdgi.conllu.punctuation import heads_without, is_projective, without_punctuation
 from dynet_vdgi.conllu.reading import tree_of
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.conllu.tree_faults import FREE, cycle
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system.messages import count
 
-Heads = tuple[int, ...]
-
 Parsed = Sentence | Sequence[int]
 """A sentence with heads, or the heads of all its words."""
+
+CHARACTERS_SHOWN = 40
+"""Characters of a sentence in messages about its heads."""
+
+_SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
 
 
 class Predicted(NamedTuple):
     """The predicted tree of a sentence of n words."""
 
-    heads: Heads  # (n,)
+    heads: Tree  # (n,)
     relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
-
-
-SHOWN = 40
-"""Characters of a sentence in messages about its heads."""
-
-_SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
 
 
 def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Predicted]]:
@@ -76,7 +73,7 @@ def under(protocol: Protocol, gold: Sentence, predicted: Predicted) -> tuple[Sen
     return kept, Predicted(heads_without(predicted.heads, positions), relations)
 
 
-def gold_heads(sentence: Sentence) -> Heads:
+def gold_heads(sentence: Sentence) -> Tree:
     """The heads of a gold sentence. Raises: DataError if it has none."""
     if sentence.heads is None:
         path, line = _place(sentence, "gold")
@@ -84,7 +81,7 @@ def gold_heads(sentence: Sentence) -> Heads:
     return sentence.heads
 
 
-def _heads(parse: Parsed, number: int) -> Heads:
+def _heads(parse: Parsed, number: int) -> Tree:
     """Raises: DataError, there are none; UsageError, the argument is neither a sentence nor heads."""
     if isinstance(parse, Sentence):
         if parse.heads is None:
@@ -98,7 +95,7 @@ def _heads(parse: Parsed, number: int) -> Heads:
     return tuple(parse)
 
 
-def check_tree(sentence: Sentence, heads: Heads, which: str) -> None:
+def check_tree(sentence: Sentence, heads: Tree, which: str) -> None:
     """Raises: DataError, the heads of a sentence are no tree with one root, for the reasons of the reader."""
     n = len(heads)
     if not n or (heads.count(0) == 1 and min(heads) >= 0 and max(heads) <= n and not cycle(heads)):
@@ -109,7 +106,7 @@ def check_tree(sentence: Sentence, heads: Heads, which: str) -> None:
     except DataError as fault:
         word = f"word {fault.line}, " if re.match("HEAD [^i]", fault.message) else ""
         forms = " ".join(sentence.forms)
-        where = f"{which} ({forms if len(forms) <= SHOWN else forms[:SHOWN] + '...'})"
+        where = f"{which} ({forms if len(forms) <= CHARACTERS_SHOWN else forms[:CHARACTERS_SHOWN] + '...'})"
         raise DataError("<heads>", None, f"{where}: {word}{fault.message}", fault.hint) from None
 
 

@@ -26,7 +26,7 @@ from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.blocks import Block, blocks, warn
 from dynet_vdgi.conllu.faults import NUMBER, BlockCheck
 from dynet_vdgi.conllu.nfc import ONE_FORM, SAME, is_same
-from dynet_vdgi.conllu.raw_text import token_block
+from dynet_vdgi.conllu.raw_documents import token_block
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.files import shown as shown_path

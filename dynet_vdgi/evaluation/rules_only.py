@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.evaluation.branching import left_branching, random_transitions, right_branching
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.rule_tables.prior import Prior
@@ -20,8 +20,16 @@ from dynet_vdgi.rule_tables.rules import RuleSet
 TIE_SEEDS = 5
 """The number of seeds over which the baseline's figures are averaged."""
 
+RULES_ONLY = "rules only"
 
-def rules_only(sentences: Sequence[Sentence], prior: Prior, seed: int) -> list[tuple[int, ...]]:
+RANDOM_DRAWS = 10
+"""The number of draws over which the random baseline's figures are averaged."""
+
+Draws = list[list[Tree]]
+"""For each draw, the heads of every sentence."""
+
+
+def rules_only(sentences: Sequence[Sentence], prior: Prior, seed: int) -> list[Tree]:
     """The heads of each sentence; this seed breaks ties."""
     rng = np.random.default_rng(seed)
     return [eisner.best(break_ties(prior.potentials(sentence), rng)) for sentence in sentences]
@@ -30,15 +38,6 @@ def rules_only(sentences: Sequence[Sentence], prior: Prior, seed: int) -> list[t
 def break_ties(scores: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """The scores plus noise far below any real difference between them, which breaks ties at random."""
     return scores + 1e-6 * rng.random(scores.shape)
-
-
-RULES_ONLY = "rules only"
-
-RANDOM_DRAWS = 10
-"""The number of draws over which the random baseline's figures are averaged."""
-
-Draws = list[list[tuple[int, ...]]]
-"""For each draw, the heads of every sentence."""
 
 
 def baseline_trees(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, Draws]:

@@ -1,4 +1,6 @@
-"""An atom's number depends only on its text, so weights learnt from one text, or one language, mean the same
+"""Atoms: what features see of a word, as 64-bit numbers.
+
+An atom's number depends only on its text, so weights learnt from one text, or one language, mean the same
 in another. The atoms of a word type (tag, FEATS, form, lemma, XPOS) are computed once and kept.
 
 Letters: N words, S sentences, c columns.
@@ -8,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 
 from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.features.hashing import code_of
 from dynet_vdgi.system.array_types import Codes, Ints
 
 SHORT_FEATS = ("Case", "VerbForm", "Mood", "PronType", "Degree")
@@ -48,12 +50,6 @@ class PackedRows(NamedTuple):
     def of(self, k: int) -> Codes:
         """The rows (n + 4, c) of sentence k."""
         return self.rows[self.first[k] + EXTRA_ROWS * k : self.first[k + 1] + EXTRA_ROWS * (k + 1)]
-
-
-@lru_cache(maxsize=100_000)
-def code_of(kind: str, text: str) -> int:
-    """A 64-bit number for a text of some kind."""
-    return int.from_bytes(blake2b(f"{kind}\0{text}".encode(), digest_size=8).digest(), "little")
 
 
 def packed_rows(atoms: Codes, first: Ints) -> tuple[PackedRows, Ints]:

@@ -15,11 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.features.atoms import code_of
+from dynet_vdgi.features.hashing import odd_number
 from dynet_vdgi.system.array_types import Codes, Ints
-from dynet_vdgi.system.jit import compiled
-
-MASK = (1 << 64) - 1
 
 
 class Templates(NamedTuple):
@@ -47,7 +44,7 @@ def table_of(templates: Sequence[str], atoms: Sequence[str], optional: Collectio
     rows = [[atoms.index(name) for name in template.split()] for template in ordered]
     width = max(map(len, rows))
     parts = np.array([row + [0] * (width - len(row)) for row in rows], np.int64)
-    of_template, of_atom = (np.array([_number(x, seed) for x in each], np.uint64) for each in (ordered, atoms))
+    of_template, of_atom = (np.array([odd_number(x, seed) for x in each], np.uint64) for each in (ordered, atoms))
     return Templates(parts, of_template, of_atom, sum(not can_be_absent[template] for template in ordered))
 
 
@@ -56,22 +53,3 @@ def without(templates: Iterable[str], columns: Collection[str]) -> tuple[str, ..
     return tuple(
         template for template in templates if not any(name.rpartition(".")[2] in columns for name in template.split())
     )
-
-
-@compiled
-def shift_of(n_buckets: int) -> int:
-    """The shift of a 64-bit number whose highest bits number a bucket; `n_buckets` is a power of two."""
-    shift = 64
-    while n_buckets > 1:
-        n_buckets //= 2
-        shift -= 1
-    return shift
-
-
-def _number(text: str, seed: int) -> int:
-    """An odd 64-bit number for a text, the same in every run (the generator splitmix64)."""
-
-    z = (code_of(f"{seed}", text) + 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31) | 1

@@ -1,1 +1,1 @@
-"""Fast parsers that learn from the trees of a teacher."""
+"""Parsers that learn from a few gold trees, and the fast student that learns from the trees of another parser."""

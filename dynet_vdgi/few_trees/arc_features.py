@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dynet_vdgi.features.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS, C, M, P, PackedRows, S, T, W
-from dynet_vdgi.features.templates import Templates, shift_of, table_of, without
+from dynet_vdgi.features.hashing import GOLDEN_FACTOR, PRIME_FACTOR, shift_of
+from dynet_vdgi.features.templates import Templates, table_of, without
 from dynet_vdgi.system.array_types import Codes, Flags, Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 
@@ -105,7 +106,7 @@ _BETWEEN, _AGREEING = ATOMS.index("between"), ATOMS.index(AGREEING[0])
 
 _ROLES = np.array([{"h": 0, "d": 1}.get(re.split("[-+.]", atom)[0], 2) for atom in ATOMS])  # 2: of the arc
 
-_OF_SIDE = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)  # added to all features of a side
+_OF_SIDE = np.array([GOLDEN_FACTOR, PRIME_FACTOR], np.uint64)  # added to all features of a side
 
 
 def templates(*, feats: bool = True, words: bool = True) -> Templates:

@@ -2,7 +2,7 @@
 
 The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle. Several perceptrons
 that saw the sentences in different orders are averaged into one. In templates, words are named as in
-`arc_hybrid.ATOMS`, with a column of `features.atoms`: "s0.W" is the form of the word on top of the stack.
+`state_features.ATOMS`, with a column of `features.atoms`: "s0.W" is the form of the word on top of the stack.
 
 Letters: n words, N words of all sentences, B buckets.
 """
@@ -25,24 +25,21 @@ from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.features.atoms import AGREEING, COLUMNS, Atoms, PackedRows
 from dynet_vdgi.features.templates import table_of, without
-from dynet_vdgi.inference import arc_hybrid
-from dynet_vdgi.inference.arc_hybrid import N_ACTIONS, N_PLACES, NUMBERS, StateFeatures, WordRoom
+from dynet_vdgi.few_trees import perceptron_kernels, state_features
+from dynet_vdgi.few_trees.perceptron_kernels import WordRoom
+from dynet_vdgi.few_trees.state_features import N_PLACES, NUMBERS, StateFeatures
+from dynet_vdgi.inference.arc_hybrid import N_ACTIONS
 from dynet_vdgi.settings.settings import Section
 from dynet_vdgi.settings.values import checked, checked_seed
 from dynet_vdgi.system import sparse_weights
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.jit import Kernel
 
-PLACES = arc_hybrid.ATOMS[:N_PLACES]
+PLACES = state_features.ATOMS[:N_PLACES]
 
 _AGREEMENT = tuple(f"{name}_{word}" for word in ("b0", "s1") for name in AGREEING)  # of s0 with that word
 
 _OPTIONAL = frozenset(("gaps0", "gaps1", "b0.P", "b1.P", *_AGREEMENT))
-
-
-def _of_tags(template: str) -> str:
-    return " ".join(f"{name}.T" if name in PLACES else name for name in template.split())
-
 
 _PUNCTUATION = (
     "s0.T b0.T gaps0",
@@ -108,10 +105,30 @@ _WORDS = (
     "s0.T b0.T b1.W",
 )
 
-TEMPLATES = (*map(_of_tags, arc_hybrid.TEMPLATES), *_PUNCTUATION, *_FEATS, *_WORDS)
-"""A change here makes model files unreadable: `word_perceptron.FORMAT`."""
-
 SEED = 1402  # of the hashing
+
+FORMAT = 2
+"""Version of the arrays; raised when features or hashing change."""
+
+PREFIX = "words/"
+
+WORK = 4
+"""The work of parsing or learning a word, in the units of `Kernel`."""
+
+_PARSE = Kernel(perceptron_kernels.parse_words, "the linear parser")
+
+_LEARN = Kernel(perceptron_kernels.learn_words, "the linear parser")
+
+GOLD_AMOUNT = 2.0
+"""How much a gold tree changes weights by, where a silver one changes them by 1."""
+
+
+def _of_tags(template: str) -> str:
+    return " ".join(f"{name}.T" if name in PLACES else name for name in template.split())
+
+
+TEMPLATES = (*map(_of_tags, state_features.TEMPLATES), *_PUNCTUATION, *_FEATS, *_WORDS)
+"""A change here makes model files unreadable: `word_perceptron.FORMAT`."""
 
 
 @lru_cache(maxsize=4)
@@ -127,19 +144,6 @@ def features(*, feats: bool = True, words: bool = True) -> StateFeatures:
         np.array([COLUMNS.index(column) for _, column in at], np.int64),
         table_of(chosen, atoms, _OPTIONAL, SEED),
     )
-
-
-FORMAT = 2
-"""Version of the arrays; raised when features or hashing change."""
-
-PREFIX = "words/"
-
-WORK = 4
-"""The work of parsing or learning a word, in the units of `Kernel`."""
-
-_PARSE = Kernel(arc_hybrid.parse_words, "the linear parser")
-
-_LEARN = Kernel(arc_hybrid.learn_words, "the linear parser")
 
 
 class WordParserSettings(Section, frozen=True):
@@ -298,10 +302,6 @@ class WordPerceptron:
 def gold_copies(n_gold: int, n_silver: int) -> int:
     """How often an epoch shows each gold tree beside the silver ones: a third of the sentences is gold."""
     return max(1, n_silver // (3 * max(1, n_gold)))
-
-
-GOLD_AMOUNT = 2.0
-"""How much a gold tree changes weights by, where a silver one changes them by 1."""
 
 
 def _flat_heads(sentences: Sequence[Sentence]) -> Ints:

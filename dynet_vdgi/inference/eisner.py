@@ -6,6 +6,11 @@ dependent] of one sentence, in nats, ROOT at 0; column 0 and the diagonal are ig
 an arc. The score of a tree is the sum over its arcs; its probability is proportional to exp(score). All
 functions raise ValueError if there is no tree, or the scores are not such a matrix.
 
+>>> scores = np.zeros((4, 4))  # of three words
+>>> scores[0, 2] = scores[2, 1] = scores[2, 3] = 1.0
+>>> best(scores)
+(2, 0, 2)
+
 Letters: n words; inside the kernels words are 0..n-1.
 """
 
@@ -16,11 +21,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dynet_vdgi.conllu.sentence import Tree
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
-
-Heads = tuple[int, ...]
 
 LOWEST = -50.0
 """How far a score may lie below the best arc of its word when trees are summed over; lower scores are raised
@@ -226,7 +230,7 @@ def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, a
 def find_trees(
     in_a_row: Floats, lengths: Ints, heads: Ints, scores: Floats, chart: Floats, split: Ints, agenda: Ints
 ) -> None:
-    """Heads (N,) of the best trees of sentences in a row, of lengths (S,).
+    """Tree (N,) of the best trees of sentences in a row, of lengths (S,).
 
     Each has (n + 1) * n scores, by head, ROOT first, and dependent. Workspace: scores
     (n + 1, n + 1) for the longest sentence, and that of `find_tree`.
@@ -282,14 +286,14 @@ def _sums(scores: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
     return log_z, [part.reshape(n + 1, n) for part, n in zip(parts, lengths.tolist())]
 
 
-def best(scores: Floats) -> Heads:
-    """Heads (n,) of the tree with the highest score."""
+def best(scores: Floats) -> Tree:
+    """Tree (n,) of the tree with the highest score."""
     matrix = _checked(scores).copy()
     np.fill_diagonal(matrix, 0.0)
     return _best_in_a_row([matrix[:, 1:]])[0]
 
 
-def expected_best(arc_marginals: Floats, given: Sequence[int] | None = None) -> Heads:
+def expected_best(arc_marginals: Floats, given: Sequence[int] | None = None) -> Tree:
     """The tree with the highest expected number of right arcs, for marginals (n + 1, n).
 
     It contains the given heads (n,), FREE where none is given.
@@ -297,12 +301,12 @@ def expected_best(arc_marginals: Floats, given: Sequence[int] | None = None) -> 
     return expected_best_of_all([arc_marginals], [() if given is None else given])[0]
 
 
-def best_of_all(scores: Sequence[Floats]) -> list[Heads]:
+def best_of_all(scores: Sequence[Floats]) -> list[Tree]:
     """The trees of `best` for the scores of many sentences, several times faster."""
     return _best_in_a_row([matrix[:, 1:] for matrix in scores])
 
 
-def expected_best_of_all(arc_marginals: Sequence[Floats], given: Sequence[Sequence[int]] = ()) -> list[Heads]:
+def expected_best_of_all(arc_marginals: Sequence[Floats], given: Sequence[Sequence[int]] = ()) -> list[Tree]:
     """The trees of `expected_best`, for the marginals (n + 1, n) of many sentences; () are no given heads."""
     scores = list(arc_marginals)
     for k, heads in enumerate(given):
@@ -311,7 +315,7 @@ def expected_best_of_all(arc_marginals: Sequence[Floats], given: Sequence[Sequen
     return _best_in_a_row(scores)
 
 
-def _best_in_a_row(scores: Sequence[Floats]) -> list[Heads]:
+def _best_in_a_row(scores: Sequence[Floats]) -> list[Tree]:
     """The best trees for scores (n + 1, n) by head, ROOT first, and dependent."""
     lengths = np.array([matrix.shape[1] for matrix in scores], np.int64)
     flat = np.concatenate([*(matrix.ravel() for matrix in scores), np.zeros(0)])

@@ -23,7 +23,7 @@ from dynet_vdgi.system.messages import count
 HEAD = 1 << 16
 """Bytes that are read first."""
 
-LONGEST = 1 << 24
+LONGEST_ROW = 1 << 24
 """Bytes of a row of text."""
 
 LONGEST_WORD = 1 << 13
@@ -48,7 +48,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 
 _SAMPLE = 100  # lines that tell text from bytes
 
-_FEW = 5  # numbers of a row; whole ones of three digits count words
+_FEW_NUMBERS = 5  # numbers of a row; whole ones of three digits count words
 
 _GENSIM = "load it there, and write it by save_word2vec_format(FILE, binary=True)"
 
@@ -237,15 +237,15 @@ def _check_rows(path: str, dim: int, where: str, header: tuple[int, int] | None)
     name, number, last = files.shown(path), 0, 0
     blank = 0  # the first of the empty lines that may be the end of the file
     with files.open_bytes(path) as handle:
-        while line := handle.readline(LONGEST):
+        while line := handle.readline(LONGEST_ROW):
             number += 1
             if number == 1 and header:
                 continue
             if not (stripped := line.rstrip()):
                 blank = blank or number
                 continue
-            if len(line) == LONGEST and line[-1:] != b"\n":
-                raise DataError(name, number, f"a line of more than {LONGEST:,} bytes", "no file of word vectors?")
+            if len(line) == LONGEST_ROW and line[-1:] != b"\n":
+                raise DataError(name, number, f"a line of more than {LONGEST_ROW:,} bytes", "no file of word vectors?")
             if blank:
                 raise DataError(name, blank, *_EMPTY_LINE)
             if stripped.count(b" ") != dim:
@@ -327,7 +327,7 @@ def _usual_size(rows: Sequence[bytes]) -> int:
 def _check_counts(name: str, rows: Sequence[bytes]) -> None:
     """Raises: DataError, the rows are words and how often they occur."""
     dim, are_whole = _n_numbers(rows[0]), _are_whole(rows)
-    if dim == 1 or (dim < _FEW and are_whole and any(len(n) > 2 for row in rows for n in row.split()[1:])):
+    if dim == 1 or (dim < _FEW_NUMBERS and are_whole and any(len(n) > 2 for row in rows for n in row.split()[1:])):
         what = "counts" if are_whole else "frequencies"
         hint = "word vectors have many numbers a word: is there another file in the same download?"
         raise DataError(name, 1, f"this is a list of words and {what}: {count(dim, 'number')} a word", hint)

@@ -1,4 +1,6 @@
-"""Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also in .gz,
+"""Word vectors from files, for the words of a text.
+
+Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also in .gz,
 and fastText's own .bin; `vector_files` tells them apart. gensim holds the whole file in memory.
 
 Shapes: V words, D numbers in a vector.

@@ -35,6 +35,14 @@ from dynet_vdgi.settings.settings import Settings, leaves
 
 FORMAT = 3
 
+LAST_SECOND = 253_402_300_799
+"""The end of the year 9999, in seconds since 1970."""
+
+_GONE = re.compile(r'^(?:features = "counts"|objective = "elbo")\n', re.MULTILINE)  # settings of earlier versions
+
+_OF_EARLIER_STUDENTS = re.compile(r" ; (?:student|told) [0-9.]+(?= (?:if|unless|;) |[ \r]*$)", re.MULTILINE)
+"""Options of lines in tables of earlier versions: what a student that is gone did not see."""
+
 
 class DataFile(Struct, frozen=True):
     """A file that a model was made from."""
@@ -58,10 +66,6 @@ class OtherTreebank(Struct, frozen=True):
     share: float  # its weight in the start; all sum to 1
     licence: str = ""
     branch: str = ""  # of the family of its language
-
-
-LAST_SECOND = 253_402_300_799
-"""The end of the year 9999, in seconds since 1970."""
 
 
 class Provenance(Struct, frozen=True, kw_only=True):
@@ -231,12 +235,6 @@ def _read(archive: Archive, training: bool) -> ModelFile:
         text=archive.content("text.json", dict[str, Any]) if "text.json" in archive.names else None,
         steps={step: archive.read(f"{step}.zip") for step in STEPS if f"{step}.zip" in archive.names},
     )
-
-
-_GONE = re.compile(r'^(?:features = "counts"|objective = "elbo")\n', re.MULTILINE)  # settings of earlier versions
-
-_OF_EARLIER_STUDENTS = re.compile(r" ; (?:student|told) [0-9.]+(?= (?:if|unless|;) |[ \r]*$)", re.MULTILINE)
-"""Options of lines in tables of earlier versions: what a student that is gone did not see."""
 
 
 def of_earlier_version(provenance: Provenance) -> str:

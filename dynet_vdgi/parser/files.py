@@ -21,7 +21,7 @@ from dynet_vdgi.conllu import guess_marks
 from dynet_vdgi.conllu.blocks import Block, ignore, windows
 from dynet_vdgi.conllu.extra_columns import has_header, header
 from dynet_vdgi.conllu.faults import is_other_format
-from dynet_vdgi.conllu.reading import Heads, decoded_sentence_of, sentence_of
+from dynet_vdgi.conllu.reading import HeadPolicy, decoded_sentence_of, sentence_of
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.conllu.tree_faults import FREE
@@ -269,7 +269,7 @@ def parse_window(parser: Parser, how: How, relations: bool, window: Window, skip
     parser = copy(parser)  # the caller's own counts stay as they are
     parser.unknown_tags = Counter()
     read = decoded_sentence_of if skips_faulty else sentence_of
-    heads: Heads = "partial" if how.keep_heads else "ignored"  # they are replaced, sound or not
+    heads: HeadPolicy = "partial" if how.keep_heads else "ignored"  # they are replaced, sound or not
     tags = parser.model.settings.data.tags
     sentences: list[Sentence] = []
     unfilled: dict[int, DataError] = {}  # by their places

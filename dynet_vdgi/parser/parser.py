@@ -16,7 +16,7 @@ import numpy as np
 from dynet_vdgi.conllu.corpus import Sentences, of_columns, sentences_of, up_to_an_error
 from dynet_vdgi.conllu.protocols import protocol_of
 from dynet_vdgi.conllu.punctuation import restore_punctuation, without_punctuation
-from dynet_vdgi.conllu.reading import Heads
+from dynet_vdgi.conllu.reading import HeadPolicy
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
@@ -348,7 +348,7 @@ class Parser:
 
     def _given(self, sentences: Sentences, how: How = PLAIN) -> Iterable[Sentence]:
         """The sentences of a file, or the given ones. Raises: UsageError, they are not sentences."""
-        heads: Heads = "partial" if how.keep_heads else "ignored"
+        heads: HeadPolicy = "partial" if how.keep_heads else "ignored"
         return sentences_of(sentences, heads=heads, tags=self.model.settings.data.tags)
 
     def save(self, path: str | Path) -> None:

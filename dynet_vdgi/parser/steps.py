@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynet_vdgi.conllu.blocks import Block, blocks, blocks_in, ignore, windows
 from dynet_vdgi.conllu.faults import is_other_format
-from dynet_vdgi.conllu.reading import KNOWN, Heads, decoded_sentence_of, sentence_of
+from dynet_vdgi.conllu.reading import KNOWN, HeadPolicy, decoded_sentence_of, sentence_of
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.models.archive import opened
@@ -79,7 +79,7 @@ class Steps:
     noted: dict[str, tuple[int, float]] = field(default_factory=dict)
     notes: bool = False
     lines: bool = False
-    skips_faulty: Heads | None = None
+    skips_faulty: HeadPolicy | None = None
 
     @classmethod
     def of(
@@ -239,7 +239,7 @@ class Steps:
 
         Raises: UsageError, there is no tokeniser or no tagger; DataError, the text is white space.
         """
-        from dynet_vdgi.conllu import raw_text
+        from dynet_vdgi.conllu import raw_writing
 
         if self.tokeniser is None or self.tagger is None:
             what = "tagger" if self.tokeniser else "tokeniser"
@@ -247,7 +247,7 @@ class Steps:
         document = self.tokeniser.tokenise(text, lines=lines)
         if not document.sentences:
             raise DataError(MEMORY, None, "no text", "there is nothing but white space")
-        untagged = blocks_in(raw_text.conllu(document), MEMORY)
+        untagged = blocks_in(raw_writing.conllu_of(document), MEMORY)
         return self.tagger.predict(sentence_of(block, "ignored", KNOWN, ignore) for block in untagged)
 
 

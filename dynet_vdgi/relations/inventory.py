@@ -19,13 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ModelError, VdgiError
-from dynet_vdgi.relations.label_table import LABELS, OTHERWISE, fault_in, relation_of
+from dynet_vdgi.relations.ud_relations import (
+    LABELS,
+    OTHERWISE,
+    fault_in,
+    relation_of,
+)
 from dynet_vdgi.system.array_types import Flags, Floats, Ints
 from dynet_vdgi.system.limits import limit, to_raise
 
 ROOT_LABEL, PUNCT_LABEL, OTHER_LABEL = (LABELS.index(name) for name in ("root", "punct", OTHERWISE))
 
-NOTHING = -1
+NO_RELATION = -1
 """The number that stands for no relation."""
 
 _CLOSED = -1
@@ -93,7 +98,7 @@ class Inventory:
     """Relations by number: those of UD 2 in the order of LABELS, then others.
 
     The trees determine the names of `root` and `punct`. `starts`: the universal part to which each label of
-    LABELS gives its head start, NOTHING where it gives none. `closed`: universal parts that may not stand
+    LABELS gives its head start, NO_RELATION where it gives none. `closed`: universal parts that may not stand
     alone, or not at all.
     """
 
@@ -145,7 +150,7 @@ class Inventory:
     @cached_property
     def parts(self) -> Ints:
         """The universal part (Y,) of each relation."""
-        own = [self.numbers.get(relation_of(name), NOTHING) for name in self.names[len(LABELS) :]]
+        own = [self.numbers.get(relation_of(name), NO_RELATION) for name in self.names[len(LABELS) :]]
         return np.array([*range(len(LABELS)), *own], np.int64)
 
     @cached_property
@@ -170,9 +175,9 @@ class Inventory:
         return Inventory(tuple(names), self.starts, (self.closed - opened) | set(unnamed))
 
     def starts_of(self, labels: Sequence[str]) -> Ints:
-        """The relation to which each label (T,) of a table gives its head start, NOTHING if it gives none."""
+        """The relation to which each label (T,) of a table gives its head start, NO_RELATION if it gives none."""
         known = dict(zip(LABELS, self.starts))
-        return np.array([known.get(label, self.numbers.get(label, NOTHING)) for label in labels], np.int64)
+        return np.array([known.get(label, self.numbers.get(label, NO_RELATION)) for label in labels], np.int64)
 
     def to_array(self) -> NDArray[np.uint8]:
         """The JSON that `from_array` reads, as numbers, because arrays of a model file hold no text."""
@@ -194,11 +199,11 @@ class Inventory:
         is_sound = (
             fixed == [name for name in LABELS if name not in ("root", "punct")]
             and len(stored.starts) == n_ud
-            and all(NOTHING <= k < n_relations for k in stored.starts)
+            and all(NO_RELATION <= k < n_relations for k in stored.starts)
             and all(0 <= k < n_relations for k in stored.closed)
         )
         found = cls(tuple(stored.names), tuple(stored.starts), frozenset(stored.closed))
-        if not is_sound or NOTHING in found.parts or (found.parts[found.parts] != found.parts).any():
+        if not is_sound or NO_RELATION in found.parts or (found.parts[found.parts] != found.parts).any():
             raise ModelError("no labeller: its relations do not fit together")
         return found
 
@@ -253,5 +258,5 @@ def _starts(pairs: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
             starts.append(mostly)
         else:
             counts = label in of_part or is_mostly_ud or label in (ROOT_LABEL, PUNCT_LABEL)
-            starts.append(label if counts else NOTHING)
+            starts.append(label if counts else NO_RELATION)
     return tuple(starts)

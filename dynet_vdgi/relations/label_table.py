@@ -1,7 +1,11 @@
-"""Tables of labels, such as resources/labels/ud2.txt, whose header describes the format.
+r"""Tables of labels, such as resources/labels/ud2.txt, whose header describes the format.
 
 A table becomes numbers for a compiled kernel: every tag, every set of features and every name of a feature in
 the table is one bit of a word.
+
+>>> table = LabelTable.of_text("obj VERB NOUN right not child:ADP\nobl VERB NOUN")
+>>> table.names[-1], [table.names[k] for k in table.arrays.labels]
+('xcomp', ['obj', 'obl'])
 
 Letters: r rules, q conditions of all rules.
 """
@@ -9,8 +13,6 @@ Letters: r rules, q conditions of all rules.
 from __future__ import annotations
 
 import logging
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,9 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.features.atoms import values_of
+from dynet_vdgi.relations.label_rules import CONDITION_KINDS, MOST_BITS, NOUNS, TAGS, Condition, LabelRule
+from dynet_vdgi.relations.label_table_reader import LabelTableReader
+from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system.array_types import Ints
 from dynet_vdgi.system.limits import read_table
@@ -32,63 +36,11 @@ logger = logging.getLogger("dynet_vdgi")
 
 Bits = NDArray[np.uint64]
 
-ROOT = "ROOT"
-
-OTHERWISE = "dep"
-"""The label if no rule holds."""
-
-_OF_UD2 = """
-acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl
-fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative
-xcomp
-"""
-
-LABELS = tuple(_OF_UD2.split())
-"""The universal relations of UD 2."""
-
-TAGS = (*sorted(UD_TAGS), ROOT)
-"""The universal tags (CONJ was CCONJ in UD 1), and ROOT."""
-
-NOUNS = ("NOUN", "PROPN", "PRON", "NUM")
-"""The words that the conditions `outer`, `inner` and `across` concern."""
-
-_PLAIN = "left right next comma verb-final verb-initial outer inner across"
-
-PLAIN_CONDITIONS = tuple(_PLAIN.split())
-
-NAMED_CONDITIONS = ("head", "headkey", "child", "headchild", "childfeat", "headchildfeat")
-
-KINDS = (*PLAIN_CONDITIONS, "feat", *NAMED_CONDITIONS)
-"""Kinds of conditions, numbered for the kernel; `feat` is written Name=Value."""
-
-_FEATURE = re.compile(r"[^=|:]+=[^=]+")
-
-_MOST_BITS = 64
-
-LONGEST = 200
-"""Characters allowed in a relation."""
-
 MOST_SHOWN = 5
 """Number of labels named in a message."""
 
-
-@dataclass(frozen=True)
-class Condition:
-    """One condition; `values` are tags, features (Name=Value) or the name of a feature."""
-
-    kind: str
-    values: tuple[str, ...] = ()
-    negated: bool = False
-
-
-@dataclass(frozen=True)
-class LabelRule:
-    """One line of a table; no tags: any."""
-
-    label: str
-    heads: tuple[str, ...]
-    dependents: tuple[str, ...]
-    conditions: tuple[Condition, ...]
+DEFAULT = "ud2"
+"""The table that is used unless another one is named."""
 
 
 class RuleArrays(NamedTuple):
@@ -98,7 +50,7 @@ class RuleArrays(NamedTuple):
     heads: Bits  # (r,), the tags
     dependents: Bits  # (r,)
     first: Ints  # (r + 1,), where each rule's conditions begin
-    kinds: Ints  # (q,), numbers in KINDS
+    kinds: Ints  # (q,), numbers in CONDITION_KINDS
     masks: Bits  # (q,)
     negated: NDArray[np.bool_]  # (q,)
     nouns: np.uint64
@@ -133,7 +85,7 @@ class LabelTable:
     @classmethod
     def of_text(cls, text: str, name: str = "labels") -> LabelTable:
         """The table in a text; `name` stands in messages. Raises: ConfigError, a line is wrong."""
-        reader = _LabelTableReader(name)
+        reader = LabelTableReader(name)
         for number, line in enumerate(text.splitlines(), 1):
             content = line.split("#", 1)[0].strip()
             if content:
@@ -160,7 +112,7 @@ class LabelTable:
             np.array([_tags_wanted(rule.heads) for rule in self.rules], np.uint64),
             np.array([_tags_wanted(rule.dependents) for rule in self.rules], np.uint64),
             np.cumsum([0, *(len(rule.conditions) for rule in self.rules)]),
-            np.array([KINDS.index(condition.kind) for condition in conditions], np.int64),
+            np.array([CONDITION_KINDS.index(condition.kind) for condition in conditions], np.int64),
             np.array([self._mask(condition) for condition in conditions], np.uint64),
             np.array([condition.negated for condition in conditions], np.bool_),
             np.uint64(_tag_bits(NOUNS)),
@@ -193,10 +145,6 @@ class LabelTable:
 def bundled_tables() -> dict[str, Path]:
     """The tables in resources/labels, by name."""
     return {path.stem: path for path in (resources() / "labels").glob("*.txt")}
-
-
-DEFAULT = "ud2"
-"""The table that is used unless another one is named."""
 
 
 def load(name: str = DEFAULT) -> LabelTable:
@@ -241,117 +189,4 @@ def _tag_bits(tags: Iterable[str]) -> int:
 
 def _tags_wanted(tags: Sequence[str]) -> int:
     """The bits of these tags; all bits for no tags, which means any."""
-    return _tag_bits(tags) if tags else (1 << _MOST_BITS) - 1
-
-
-class _LabelTableReader:
-    """Reads a table line by line; `number` is that of the present line."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.number = name, 0
-        self.rules: list[LabelRule] = []
-        self.classes: dict[str, tuple[str, ...]] = {}
-        self.feature_sets: set[tuple[str, ...]] = set()
-
-    def fault(self, message: str) -> ConfigError:
-        return ConfigError(f"{self.name}:{self.number}: {message}")
-
-    def read(self, content: str) -> None:
-        columns = content.split()
-        if len(columns) > 1 and columns[1] == "=":
-            self.read_class(columns[0], columns[2:])
-            return
-        if len(columns) < 3:
-            expected = "expected label, head tags, dependent tags and conditions"
-            raise self.fault(f"{expected}, such as: det NOUN DET left; found: {content}")
-        label, heads, dependents, *conditions = columns
-        if fault := fault_in(label):
-            raise self.fault(f"the label {label[:40]!r} {fault}")
-        rule = LabelRule(label, self.tags(heads), self.tags(dependents), tuple(self.conditions(conditions)))
-        if ROOT in rule.dependents:
-            raise self.fault("ROOT cannot be a dependent")
-        self.rules.append(rule)
-
-    def read_class(self, name: str, members: Sequence[str]) -> None:
-        """N = NOUN PROPN"""
-        if not members:
-            raise self.fault("expected the tags of a class, such as N = NOUN PROPN")
-        if name in self.classes or name in TAGS:
-            raise self.fault(f"{name} is a tag or a class already")
-        self.classes[name] = tuple(tag for member in members for tag in self.tags(member))
-
-    def tags(self, column: str) -> tuple[str, ...]:
-        """VERB|AUX, a class, or *, which gives no tags."""
-        if column == "*":
-            return ()
-        tags: dict[str, None] = {}
-        for name in column.split("|"):
-            if name not in TAGS and name not in self.classes:
-                known = (*TAGS, *self.classes)
-                raise self.fault(f"'{name}' is no universal tag and no class{did_you_mean(name, known)}")
-            tags.update(dict.fromkeys(self.classes.get(name, (name,))))
-        return tuple(tags)
-
-    def conditions(self, columns: Sequence[str]) -> list[Condition]:
-        """left not child:ADP Case=Acc|Gen"""
-        conditions, negated = [], False
-        for column in columns:
-            if column == "not":
-                if negated:
-                    raise self.fault("'not' is there twice")
-                negated = True
-                continue
-            conditions.append(self.condition(column, negated))
-            negated = False
-        if negated:
-            raise self.fault("'not' needs a condition after it, such as: not child:ADP")
-        return conditions
-
-    def condition(self, column: str, negated: bool) -> Condition:
-        if column in PLAIN_CONDITIONS:
-            return Condition(column, (), negated)
-        kind, colon, value = column.partition(":")
-        if not colon or ("=" in kind):
-            kind, value = "feat", column
-        if kind not in KINDS or (kind == "feat" and "=" not in column):
-            known = (*PLAIN_CONDITIONS, *NAMED_CONDITIONS)
-            there_are = f"there are: {', '.join(known)}, Name=Value"
-            raise self.fault(f"no condition '{column}'{did_you_mean(kind if colon else column, known)} ({there_are})")
-        if kind in ("child", "headchild"):
-            return Condition(kind, self.tags(value), negated)
-        if kind in ("feat", "head"):
-            return Condition(kind, self.features(value), negated)
-        if not value:
-            raise self.fault(f"'{column}' needs the name of a feature, such as {kind}:Number")
-        return Condition(kind, (value,), negated)
-
-    def features(self, column: str) -> tuple[str, ...]:
-        """Case=Acc|Gen"""
-        if not _FEATURE.fullmatch(column) or "" in column.partition("=")[2].split("|"):
-            raise self.fault(f"expected a feature, such as Case=Acc|Gen; found: {column}")
-        name, _, values = column.partition("=")
-        features = tuple(f"{name}={value}" for value in values.split("|"))
-        self.feature_sets.add(features)
-        if len(self.feature_sets) > _MOST_BITS:
-            raise self.fault(f"more than {_MOST_BITS} different conditions on features")
-        return features
-
-
-def fault_in(relation: str) -> str | None:
-    """Why this relation cannot stand in the column DEPREL; None if it can."""
-    if not relation or relation == "_" or relation.startswith(":"):
-        return "is none: it has no name"
-    if len(relation) > LONGEST:
-        return f"is longer than {LONGEST} characters"
-    if any(c.isspace() or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in relation):
-        return "has a character that CoNLL-U does not allow: a space or a control character"
-    return None
-
-
-def relation_of(deprel: str) -> str:
-    """The universal part of a relation.
-
-    >>> relation_of("nsubj:pass")
-    'nsubj'
-    """
-    return deprel.partition(":")[0]
+    return _tag_bits(tags) if tags else (1 << MOST_BITS) - 1

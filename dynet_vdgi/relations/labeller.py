@@ -23,10 +23,12 @@ from dynet_vdgi.conllu.punctuation import without_punctuation
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.atoms import COLUMNS, GAPS, of_type, packed_rows
-from dynet_vdgi.relations import kernels
+from dynet_vdgi.relations import label_features, label_regression, table_kernels
 from dynet_vdgi.relations.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
-from dynet_vdgi.relations.kernels import ArcText
-from dynet_vdgi.relations.label_table import LABELS, ROOT, LabelTable, relation_of
+from dynet_vdgi.relations.label_rules import ROOT
+from dynet_vdgi.relations.label_table import LabelTable
+from dynet_vdgi.relations.table_kernels import ArcText
+from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 from dynet_vdgi.rule_tables.measures import VerbOrder
 from dynet_vdgi.system import sparse_weights
 from dynet_vdgi.system.array_types import Floats, Ints
@@ -37,43 +39,43 @@ FORMAT, FORMAT_WITH_LOG_P = 2, 3
 
 PREFIX = "labels/"
 
-SHARE = PREFIX + "share"
+TABLE_SHARE = PREFIX + "share"
 """The array of the table's share beside a universal parser; without it the table alone is the base."""
 
-FLOOR = -8.0
+LEAST_LOG_P = -8.0
 """The least log p, in nats, so that trees can outweigh it."""
 
 RELATIONS = PREFIX + "relations"
 """The array of the relations' names; without it the relations are those of UD 2."""
 
-ALONE = (("nsubj", "csubj"), ("obj", "ccomp"))
+SINGLE_RELATIONS = (("nsubj", "csubj"), ("obj", "ccomp"))
 """A word has one dependent at most with a relation of such a group, as UD's validator asks."""
 
-OFTEN = 0.03
+CONVENTION_SHARE = 0.03
 """If more of the words that have such a dependent have two in the trees, that is their convention."""
 
 FEW_TREES = 30
 """With fewer trees the slow rate is used, so that they do not undo the table."""
 
-SLOW, FAST = 0.1, 0.2
+SLOW_RATE, FAST_RATE = 0.1, 0.2
 
 FEW_WORDS = 50
 """With fewer words the rate is smaller in proportion: a single tree says little of a language."""
 
-_TABLE = Kernel(kernels.table_labels, "labelling")
+_TABLE = Kernel(table_kernels.table_labels, "labelling")
 
-_BUCKETS = Kernel(kernels.all_buckets, "labelling")
+_BUCKETS = Kernel(label_features.all_buckets, "labelling")
 
-_WEIGH = Kernel(kernels.add_weights, "labelling")
+_WEIGH = Kernel(label_regression.add_weights, "labelling")
 
-_LEARN = Kernel(kernels.learn, "labelling")
+_LEARN = Kernel(label_regression.learn, "labelling")
 
 _WORK, _LEARNING_WORK = 5, 20  # for the features of a word, or learning from it, in the unit of `Kernel`
 
 LogP = Callable[[Sequence[Sentence], Ints], Floats]
 """log p (N, L) of the relations of LABELS, for trees without punctuation, given their heads (N,)."""
 
-Word = tuple[str, ...]
+WordColumns = tuple[str, ...]
 """Universal tag and FEATS, and, if there are weights, form, lemma and XPOS."""
 
 
@@ -92,12 +94,13 @@ class Labeller:
     inventory: Inventory = UD
     weights: Floats | None = field(default=None, repr=False)
     buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), the buckets of the rows from 1 on
-    alone: Ints = field(init=False, repr=False)  # (Y,), the group in ALONE, from 1 on, of universal parts
+    alone: Ints = field(init=False, repr=False)  # (Y,), the group in SINGLE_RELATIONS, from 1 on, of universal parts
 
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
-        self.alone = self._groups(range(len(ALONE)))
-        self._bits: dict[Word, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}  # of words met
+        self.alone = self._groups(range(len(SINGLE_RELATIONS)))
+        # Of the words met so far.
+        self._bits: dict[WordColumns, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
 
     def fit(
         self, trees: Iterable[Sentence], *, verb_order: int = VerbOrder.OTHER, punctuation: str = "punct"
@@ -133,10 +136,10 @@ class Labeller:
         return self
 
     def _learnt(self, rows: Ints, first: Ints, offsets: Floats, gold: Ints, n_trees: int) -> Floats:
-        """Weights (R, Y) by AdaGrad, averaged; the arguments are those of `kernels.learn`."""
+        """Weights (R, Y) by AdaGrad, averaged; the arguments are those of `label_regression.learn`."""
         shape = (int(rows.max(initial=0)) + 1, len(self.names))
         weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
-        rng, rate = np.random.default_rng(self.seed), SLOW if n_trees < FEW_TREES else FAST
+        rng, rate = np.random.default_rng(self.seed), SLOW_RATE if n_trees < FEW_TREES else FAST_RATE
         rate *= min(1.0, len(gold) / FEW_WORDS)
         family = self.inventory.family
         choices = self.inventory.parts[gold], family.group, family.plain, family.n_subtypes
@@ -154,7 +157,7 @@ class Labeller:
         """`alone` for some of the groups."""
         alone = np.zeros(len(self.names), np.int64)
         for group in which:
-            alone[[LABELS.index(name) for name in ALONE[group]]] = group + 1
+            alone[[LABELS.index(name) for name in SINGLE_RELATIONS[group]]] = group + 1
         return alone
 
     def _offsets(self, text: _LabelledText) -> Floats:
@@ -169,12 +172,12 @@ class Labeller:
         for label in np.flatnonzero(meant >= 0).tolist():
             offsets[:, meant[label]] += p[:, label]
         is_part = self.inventory.parts == np.arange(len(self.names))
-        offsets[:, is_part] = np.log(np.maximum(offsets[:, is_part], np.exp(FLOOR)))
+        offsets[:, is_part] = np.log(np.maximum(offsets[:, is_part], np.exp(LEAST_LOG_P)))
         return offsets
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads; neither the table nor log p is part of them."""
-        shares = {} if self.log_p is None else {SHARE: np.array([self.share])}
+        shares = {} if self.log_p is None else {TABLE_SHARE: np.array([self.share])}
         version = FORMAT if self.log_p is None else FORMAT_WITH_LOG_P
         buckets = np.zeros(0, np.int64) if self.buckets is None else self.buckets
         weights = np.zeros((1, len(self.inventory.names))) if self.weights is None else self.weights
@@ -195,9 +198,9 @@ class Labeller:
         Raises:
             ModelError: an array is missing, or the arrays are not from such a labeller of this version.
         """
-        share = arrays.get(SHARE, np.ones(1))
-        if share.shape != (1,) or not np.isfinite(share).all() or (SHARE in arrays) != (log_p is not None):
-            raise ModelError(f"no labeller: {SHARE} does not fit the parser")
+        share = arrays.get(TABLE_SHARE, np.ones(1))
+        if share.shape != (1,) or not np.isfinite(share).all() or (TABLE_SHARE in arrays) != (log_p is not None):
+            raise ModelError(f"no labeller: {TABLE_SHARE} does not fit the parser")
         version = FORMAT if log_p is None else FORMAT_WITH_LOG_P
         inventory = UD
         if RELATIONS in arrays:
@@ -216,7 +219,7 @@ class Labeller:
             inventory=inventory,
         )
         groups = arrays.get(PREFIX + "alone", np.zeros(0, np.int64))
-        if groups.dtype.kind != "i" or not set(groups.ravel().tolist()) <= set(range(len(ALONE))):
+        if groups.dtype.kind != "i" or not set(groups.ravel().tolist()) <= set(range(len(SINGLE_RELATIONS))):
             raise ModelError(f"no labeller: {PREFIX}alone are no groups of relations")
         labeller.alone = labeller._groups(groups.tolist())
         if len(found.buckets):
@@ -332,7 +335,7 @@ class Labeller:
         head_at = heads + np.repeat(arcs.first[:-1], np.diff(arcs.first))  # another for each sentence
         while True:
             groups = np.where(heads > 0, self.alone[self.inventory.parts[labels]], 0)
-            keys = head_at * (len(ALONE) + 1) + groups
+            keys = head_at * (len(SINGLE_RELATIONS) + 1) + groups
             words = np.flatnonzero(groups)
             own = keys[words].tolist()
             times = Counter(own)
@@ -391,12 +394,12 @@ class Labeller:
         order = int(self.verb_order if verb_order is None else verb_order)
         _TABLE(arcs, order, self.table.arrays, np.zeros_like(bits), labels, work=len(ids))
         if log_p is not None:
-            log_p = np.maximum(log_p, FLOOR)
+            log_p = np.maximum(log_p, LEAST_LOG_P)
             is_ud = labels < len(LABELS)
             log_p[is_ud, labels[is_ud]] += self.share
         return _LabelledText(arcs, labels, log_p)
 
-    def _bits_of(self, word: Word) -> tuple[int, int, int]:
+    def _bits_of(self, word: WordColumns) -> tuple[int, int, int]:
         bits = self._bits.get(word)
         if bits is None:
             bits = self._bits[word] = self.table.bits_of(*word)
@@ -405,23 +408,23 @@ class Labeller:
     def _features(self, text: _LabelledText) -> tuple[Ints, Ints]:
         """Buckets of the features of all words, and the end of each word's buckets (N,)."""
         ends = np.zeros(len(text.labels), np.int64)
-        buckets = np.zeros(kernels.MOST_FEATURES * len(ends), np.int64)
+        buckets = np.zeros(label_features.MOST_FEATURES * len(ends), np.int64)
         nouns, shift = self.table.arrays.nouns, 64 - self.log2_buckets
-        _BUCKETS(text.arcs, text.labels, nouns, kernels.TABLE, shift, buckets, ends, work=_WORK * len(ends))
+        _BUCKETS(text.arcs, text.labels, nouns, label_features.TABLE, shift, buckets, ends, work=_WORK * len(ends))
         return buckets[: ends.max(initial=0)], ends
 
 
 def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
-    """The groups of ALONE that the trees keep."""
+    """The groups of SINGLE_RELATIONS that the trees keep."""
     kept = []
     trees = list(trees)
-    for group, names in enumerate(ALONE):
+    for group, names in enumerate(SINGLE_RELATIONS):
         counts = [
             n
             for tree in trees
             for n in Counter(h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names).values()
         ]
-        if sum(n > 1 for n in counts) <= OFTEN * len(counts):
+        if sum(n > 1 for n in counts) <= CONVENTION_SHARE * len(counts):
             kept.append(group)
     return kept
 
@@ -439,9 +442,9 @@ def _flat_heads(trees: Iterable[Sentence]) -> Ints:
     return np.array(list(chain.from_iterable(tree.heads or () for tree in trees)), np.int64)
 
 
-def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Word], Ints]:
+def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[WordColumns], Ints]:
     """The different words, and the number of each word (N,) among them."""
-    numbers: dict[Word, int] = {}
+    numbers: dict[WordColumns, int] = {}
     ids: list[int] = []
     for sentence in sentences:
         columns: list[Iterable[str]] = [sentence.upos or sentence.tags, sentence.feats or repeat("_")]

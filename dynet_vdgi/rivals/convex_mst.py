@@ -28,11 +28,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import ArrayLike
 
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
 from dynet_vdgi.system.array_types import Floats, Ints
-from dynet_vdgi.unsupervised.teacher import Heads, SymbolTeacher, SymbolText
+from dynet_vdgi.unsupervised.teacher import SymbolTeacher, SymbolText
 
 LONGEST = 6
 """Distances of this length and more count as equal."""
@@ -261,7 +261,7 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
         """Scores (n + 1, n + 1) of the arcs of each sentence, see `ConvexMstModel.scores`."""
         return [self.model.scores(*both) for both in zip(*self.encoded(sentences))]
 
-    def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
+    def heads(self, sentences: Iterable[Sentence]) -> list[Tree]:
         """The projective tree with one root and the highest score."""
         return [eisner.best(matrix) for matrix in self.scores(sentences)]
 

@@ -1,1 +1,1 @@
-"""Knowledge available before training: transitions, rules, projective decoding. No DyNet."""
+"""Rule tables, and the prior over arcs that they and a text give. No DyNet."""

@@ -16,7 +16,7 @@ from dynet_vdgi.system.messages import count
 
 logger = logging.getLogger("dynet_vdgi")
 
-FEW = 50
+FEW_SENTENCES = 50
 """Expectations counted in fewer sentences are unreliable."""
 
 
@@ -47,7 +47,7 @@ def estimated_in(
     if not prepared.sentences:
         hint = "see what was dropped, and --max-len"
         raise DataError(where, None, "no sentence is left to count in", hint)
-    if len(prepared.sentences) < FEW:
+    if len(prepared.sentences) < FEW_SENTENCES:
         logger.warning(
             "counted in %s of at most %d words, too few to be reliable: give more trees, or a higher "
             "--max-len (in training: data.max_len)",

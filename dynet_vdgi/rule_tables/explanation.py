@@ -33,6 +33,8 @@ COMPARED = 300
 BARRED = 1e6
 """Subtracted from a forbidden arc: more than the score of any tree."""
 
+Seen = tuple[Floats, list[str]]
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -137,9 +139,6 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
             why = f"no arc and no symbol in {where} depends on it"
         idle.append(f"'{name} = {value_as_written(name, fact)}' has no effect: {why}")
     return idle
-
-
-Seen = tuple[Floats, list[str]]
 
 
 def _seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:

@@ -1,12 +1,14 @@
-"""A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and `unless`:
+"""Measures of a text, such as how often its verbs come last, which turn lines of a rule table on and off.
+
+A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and `unless`:
 
 measure NAME = KIND GROUP | GROUP ... ; from LOW ; to HIGH
 
 Its value is the share of cases of the KIND that support it, rescaled: LOW becomes 0, HIGH becomes 1,
 values in between in proportion (LOW may be above HIGH). After n cases it is multiplied by n / (n +
-`table.FEW`). Several lines with one name are averaged. Kinds:
+`table.HALF_WEIGHT_CASES`). Several lines with one name are averaged. Kinds:
 
-ending A | B     sentences of three words or more with a word of A; for it: those that end with B
+ending A | B     sentences of three words or more with a word of A; for it: the ones that end with B
 beginning A | B  the same, that begin with B
 edge A           first and last words that are of A, in sentences of two words or more; for it: first ones
 after A | B | C  words of A in sentences with exactly one word of B; for it: those after the last of C
@@ -42,6 +44,8 @@ TOLD = "told"
 
 VERB_INITIAL = "verbs-before-nouns"
 """The measure of whether a text's clauses begin with their verbs."""
+
+MEASURE_OPTIONS = {"from": "number", "to": "number"}
 
 
 class VerbOrder(IntEnum):
@@ -114,8 +118,6 @@ MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases
     TOLD: (0, lambda views, groups: (0, 0)),
 }
 """Numbers of groups and functions by kind."""
-
-MEASURE_OPTIONS = {"from": "number", "to": "number"}
 
 
 def measure_syntax(kind: str) -> Syntax:

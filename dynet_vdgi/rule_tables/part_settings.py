@@ -20,6 +20,10 @@ from dynet_vdgi.system.messages import count
 
 Value = Union[float, Group, "tuple[str, ...]"]
 
+NOBODY = Group(())
+
+_CONDITIONS = re.compile(r"(?:if (\S+(?: and \S+)*)(?: |$))?(?:unless (\S+))?")
+
 
 @dataclass(frozen=True)
 class Syntax:
@@ -79,9 +83,6 @@ class Setting:
         return value
 
 
-NOBODY = Group(())
-
-
 def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setting:
     """A setting from the text behind its `=`. Raises: ValueError, with the fault."""
     tokens = tokens_of(value)
@@ -116,9 +117,6 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
             expected = syntax.example(name)
             raise ValueError(f"'{name}' needs the option '{needed}' with one name (expected {expected})")
     return Setting(name, weight, tuple(groups), options, conditions, unless, line)
-
-
-_CONDITIONS = re.compile(r"(?:if (\S+(?: and \S+)*)(?: |$))?(?:unless (\S+))?")
 
 
 def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:

@@ -23,7 +23,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.rule_tables.facts import with_facts
 from dynet_vdgi.rule_tables.measures import TOLD, Text, levels
 from dynet_vdgi.rule_tables.part_settings import Setting
-from dynet_vdgi.rule_tables.parts import KINDS
+from dynet_vdgi.rule_tables.parts import KINDS_BY_NAME
 from dynet_vdgi.rule_tables.parts.kinds import Kind
 from dynet_vdgi.rule_tables.parts.words import WORDS, split
 from dynet_vdgi.rule_tables.rules import RuleSet
@@ -80,7 +80,7 @@ class Prior:
         for setting in self._table.settings:
             if not _is_silent(setting, self.text):
                 counting = replace(setting, weight=setting.weight * self.text.factor(setting), cache={})
-                self._settings.append((counting, KINDS[setting.name]))
+                self._settings.append((counting, KINDS_BY_NAME[setting.name]))
 
     @classmethod
     def of_text(cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None) -> Prior:
@@ -104,7 +104,7 @@ class Prior:
         text = with_facts(text, text.told, shown)
         found: dict[str, Any] = {}
         for setting in table.settings:
-            measure = KINDS[setting.name].measure
+            measure = KINDS_BY_NAME[setting.name].measure
             if measure is not None:
                 found[setting.name] = measure(views, setting, text)
         return cls(rules, replace(text, found=found))
@@ -117,7 +117,7 @@ class Prior:
         """
         text = Text.from_json(data)
         for name, finding in text.found.items():
-            measure = KINDS[name].measure if name in KINDS else None
+            measure = KINDS_BY_NAME[name].measure if name in KINDS_BY_NAME else None
             if measure is not None:
                 try:
                     msgspec.convert(finding, get_type_hints(measure)["return"])
@@ -234,7 +234,6 @@ class Prior:
             self._add_barriers(ids, conjunction, subordinator, arcs)
         return potentials
 
-    # ---------------------------------------------------------------------------------- context
     def _add_names(self, ids: Ints, arcs: Floats) -> None:
         """From the first word of a run to the others. Changes arcs (k, n, n) in place, as the next two do."""
         weight = self._name_run[ids]
@@ -270,7 +269,6 @@ class Prior:
             is_barred &= member[:, None] & (words[:, None] > words)
             arcs -= self._table.clause_barrier.weight * is_barred
 
-    # ---------------------------------------------------------------------------------- tables by tag
     def _tables(self, names: Sequence[str]) -> tuple[Floats, Floats]:
         """Log-potentials of root arcs (K + 1,), and of others (2, K + 1, K + 1) by side, head, dependent."""
         size = len(names) + 1
@@ -330,7 +328,7 @@ class _Views(Sequence[View]):
 
 def _is_silent(setting: Setting, text: Text) -> bool:
     """Whether a setting has no effect in a text."""
-    kind = KINDS[setting.name]
+    kind = KINDS_BY_NAME[setting.name]
     unmeasured = kind.measure is not None and setting.name not in text.found
     return text.factor(setting) <= LEAST_FACTOR or unmeasured or (kind.needs_gaps and not text.has_gaps)
 

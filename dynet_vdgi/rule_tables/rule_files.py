@@ -1,4 +1,4 @@
-"""Reading rule files, simple ones and tables, line by line. The format is described in `rules`."""
+"""Reads rule files, simple ones and tables, line by line; `rules` describes the format."""
 
 from __future__ import annotations
 
@@ -11,43 +11,15 @@ from typing import Any
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.rule_tables.measures import MEASURES, measure_syntax
 from dynet_vdgi.rule_tables.part_settings import Setting, UnknownOption, number_of, parse_setting
-from dynet_vdgi.rule_tables.parts import KINDS as SENTENCE_KINDS
+from dynet_vdgi.rule_tables.parts import KINDS_BY_NAME as SENTENCE_KINDS
 from dynet_vdgi.rule_tables.patterns import tokens_of
 from dynet_vdgi.rule_tables.table import ROOT, SIDES, Grouped, Measure, Part, Rule, Table
 from dynet_vdgi.system.messages import nearest, of_these
 
-KINDS = "abcd"
-
-
-def content_of(line: str) -> str:
-    """The line without its comment.
-
-    >>> content_of("VERB NOUN 1  # subjects and objects")
-    'VERB NOUN 1'
-    """
-    return line.split("#", 1)[0].strip()
-
-
-def part_of(content: str) -> str | None:
-    """The name of the part that a line begins; None if it begins no part."""
-    header = _PART.match(content)
-    return header["name"].strip() if header else None
-
+PART_KINDS = "abcd"
 
 LEFT_OUT = "# left out: "
 """Begins the line that replaces the first line of a removed part."""
-
-
-def without_parts(text: str, names: Collection[str]) -> str:
-    """The text of a rule table without these parts; lines keep their numbers, and name the parts left out."""
-    lines, is_on = [], True
-    for line in text.split("\n"):
-        part = part_of(content_of(line))
-        is_on = is_on if part is None else part not in names
-        is_header = part is not None and not is_on
-        lines.append(line if is_on else f"{LEFT_OUT}{part}" if is_header else "")
-    return "\n".join(lines)
-
 
 _PART = re.compile(r"\[(?P<name>[^\[\]]*)\]\s*(\((?P<kind>.*?)\))?")
 
@@ -71,6 +43,32 @@ _SETTINGS = (*_NUMBERS, *_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL, *SENTENC
 
 _OF_TAGS = (*_TAGS, *_WEIGHED_TAGS, *_GROUPED, _VERB_FINAL)
 """Settings with only one line whose values are tags, perhaps with a number."""
+
+
+def content_of(line: str) -> str:
+    """The line without its comment.
+
+    >>> content_of("VERB NOUN 1  # subjects and objects")
+    'VERB NOUN 1'
+    """
+    return line.split("#", 1)[0].strip()
+
+
+def part_of(content: str) -> str | None:
+    """The name of the part that a line begins; None if it begins no part."""
+    header = _PART.match(content)
+    return header["name"].strip() if header else None
+
+
+def without_parts(text: str, names: Collection[str]) -> str:
+    """The text of a rule table without these parts; lines keep their numbers, and name the parts left out."""
+    lines, is_on = [], True
+    for line in text.split("\n"):
+        part = part_of(content_of(line))
+        is_on = is_on if part is None else part not in names
+        is_header = part is not None and not is_on
+        lines.append(line if is_on else f"{LEFT_OUT}{part}" if is_header else "")
+    return "\n".join(lines)
 
 
 def tags_named(content: str) -> list[str]:
@@ -179,7 +177,7 @@ class TableReader(Reader):
         if content.startswith("["):
             self.read_part(content)
         elif not self.parts:
-            self.parts.append(Part("", KINDS[0], self.number))  # reported once, not for every line
+            self.parts.append(Part("", PART_KINDS[0], self.number))  # reported once, not for every line
             raise self.fault("in a file with parts every line belongs to one, such as [rules] (a)")
         elif "+=" in content:
             self.read_members(content)
@@ -194,8 +192,8 @@ class TableReader(Reader):
         """[pronouns] (b) and a remark"""
         header = _PART.match(content)
         name, kind = (header["name"].strip(), header["kind"]) if header else ("", None)
-        if not name or kind is None or kind.strip() not in tuple(KINDS):
-            self.parts.append(Part(name, KINDS[0], self.number))  # the lines below belong to it
+        if not name or kind is None or kind.strip() not in tuple(PART_KINDS):
+            self.parts.append(Part(name, PART_KINDS[0], self.number))  # the lines below belong to it
             raise self.fault("expected a part's name and kind, such as [rules] (a); kinds are a, b, c and d")
         if name in [part.name for part in self.parts]:
             raise self.fault(f"part [{name}] is there twice")

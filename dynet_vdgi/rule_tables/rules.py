@@ -70,7 +70,7 @@ from dynet_vdgi.system.limits import DEFAULTS, limit, read_table, to_raise
 from dynet_vdgi.system.messages import count as count_of
 from dynet_vdgi.system.messages import of_these
 
-SHOWN = 20
+MOST_FAULTS_SHOWN = 20
 """Maximum number of faults of a rule file in a message."""
 
 
@@ -230,8 +230,12 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
     if faults:
         told = [message for _, message in sorted(faults)]
-        more = [f"{path}: {count_of(len(told) - SHOWN, 'more fault')}"] if len(told) > SHOWN else []
-        raise ConfigError("\n".join([*told[:SHOWN], *more]))
+        more = (
+            [f"{path}: {count_of(len(told) - MOST_FAULTS_SHOWN, 'more fault')}"]
+            if len(told) > MOST_FAULTS_SHOWN
+            else []
+        )
+        raise ConfigError("\n".join([*told[:MOST_FAULTS_SHOWN], *more]))
     return result
 
 

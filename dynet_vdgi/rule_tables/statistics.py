@@ -27,9 +27,9 @@ MOST_ASYMMETRIC = 3.0
 """Limit of `Statistics.asymmetry`."""
 
 CLEARLY_MIRRORED = 1.0
-"""How far below 0 the asymmetry of conjunctions, smoothed by FEW, must lie in a mirror image."""
+"""How far below 0 the asymmetry of conjunctions, smoothed by FEW_SENTENCES, must lie in a mirror image."""
 
-FEW = 5
+FEW_SENTENCES = 5
 """This many sentences alone do not turn a text round."""
 
 _Count = Annotated[float, msgspec.Meta(ge=0)]  # values of model files are checked, see `Text.from_json`
@@ -70,7 +70,7 @@ class Statistics:
         text, facts = [tuple(tags) for tags in tagged if len(tags) > 1], facts or {}
         conjunctions = table.reading_order if table else ()
         begun, ended = (sum(tags[end] in conjunctions for tags in text) for end in (0, -1))
-        is_mirrored = math.log((begun + FEW) / (ended + FEW)) < -CLEARLY_MIRRORED
+        is_mirrored = math.log((begun + FEW_SENTENCES) / (ended + FEW_SENTENCES)) < -CLEARLY_MIRRORED
         if is_mirrored and facts:
             raise ConfigError(
                 "facts: word-order facts cannot be used with a text that is read backwards (its sentences "

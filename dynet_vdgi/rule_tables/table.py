@@ -12,7 +12,7 @@ ROOT = "ROOT"
 
 SIDES = ("left", "right")
 
-FEW = 20.0
+HALF_WEIGHT_CASES = 20.0
 """This many cases get half of the full weight."""
 
 Cases = tuple[float, float]  # supporting cases, all cases
@@ -70,7 +70,7 @@ class Measure:
         if not total:
             return 0.0
         level = (good / total - self.low) / (self.high - self.low)
-        return min(1.0, max(0.0, level)) * total / (total + FEW)
+        return min(1.0, max(0.0, level)) * total / (total + HALF_WEIGHT_CASES)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ MOST_SHOWN = 20
 ALIKE = 0.7
 """Required similarity of a tag to the one that may have been meant, from 0 to 1."""
 
-RARE = 0.01
+RARE_TAG_SHARE = 0.01
 """A tag similar to a UD tag, and borne by a smaller share of words than this, is taken for a typo."""
 
 NOT_UNIVERSAL = "a universal parser knows no others; train with --preset best, or wsj-strict for Penn tags"
@@ -71,7 +71,7 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     if not strange:
         return []
     total, n_words = sum(counts.values()), sum(counts[tag] for tag in strange)
-    few = RARE * total + 2 if 2 * sum(counts[tag] for tag in counts if tag.upper() in UD_TAGS) > total else 0
+    few = RARE_TAG_SHARE * total + 2 if 2 * sum(counts[tag] for tag in counts if tag.upper() in UD_TAGS) > total else 0
     meant = []
     for tag in strange[:MOST_SHOWN]:
         near = tag.upper() if tag.upper() in known else ""

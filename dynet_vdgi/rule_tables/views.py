@@ -13,7 +13,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.rule_tables.patterns import Group
 from dynet_vdgi.system.array_types import Flags, Ints
 
-NOTHING = "_"
+NO_VALUE = "_"
 
 WORDS = 1_500
 """Words that the parts look at together: few enough for arrays of all their arcs to stay in a cache."""
@@ -38,7 +38,7 @@ def with_morph(feats: str, xpos: str) -> str:
     'Morph=EC'
     """
     morph = f"Morph={last_morph(xpos) or xpos}"
-    return morph if feats == NOTHING else f"{feats}|{morph}"
+    return morph if feats == NO_VALUE else f"{feats}|{morph}"
 
 
 class View:
@@ -54,8 +54,8 @@ class View:
         step = -1 if is_mirrored else 1
         self.tags: list[str] = list(sentence.tags[::step])
         self._own_forms = sentence.forms[::step]
-        self.feats: Sequence[str] = sentence.feats[::step] if sentence.feats and has_feats else [NOTHING] * n
-        self.xpos: Sequence[str] = sentence.xpos[::step] if sentence.xpos else [NOTHING] * n
+        self.feats: Sequence[str] = sentence.feats[::step] if sentence.feats and has_feats else [NO_VALUE] * n
+        self.xpos: Sequence[str] = sentence.xpos[::step] if sentence.xpos else [NO_VALUE] * n
         if "+" in "".join(self.xpos):
             self.feats = [with_morph(*pair) for pair in zip(self.feats, self.xpos)]
         gaps = sentence.gaps[::step] if sentence.gaps else ()

@@ -16,6 +16,8 @@ SIDES_OF_HEADS = {"before": 1.0, "after": 0.0, "mixed": 0.5}
 
 YES_OR_NO = {"yes": 1.0, "no": 0.0}
 
+LAST, FIRST = "last", "first"
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -53,8 +55,6 @@ class Order:
     settings: tuple[str, ...] = ()
     words: Mapping[str, float] = field(default_factory=lambda: SIDES_OF_HEADS)
 
-
-LAST, FIRST = "last", "first"
 
 ORDERS = {
     "objects": Order(

@@ -25,7 +25,7 @@ from dynet_vdgi.system.messages import of_these
 
 logger = logging.getLogger("dynet_vdgi")
 
-LONGEST = 10_000
+LONGEST_SETTINGS = 10_000
 """Characters of saved settings, which are some hundreds."""
 
 DEFAULT_PRESET = "universal"
@@ -172,8 +172,8 @@ def from_toml(text: str, where: str) -> Settings:
 
     Raises: ConfigError, the text is at fault.
     """
-    if len(text) > LONGEST:
-        raise ConfigError(f"{where}: of more than {LONGEST} characters")
+    if len(text) > LONGEST_SETTINGS:
+        raise ConfigError(f"{where}: of more than {LONGEST_SETTINGS} characters")
     try:
         values = toml.loads(text)
     except ValueError as error:

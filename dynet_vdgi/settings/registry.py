@@ -1,4 +1,6 @@
-"""A module is imported when its name is first used, so that parsing imports no teacher and `--help` imports
+"""The registry of recipes and teachers by name, which other modules look up.
+
+A module is imported when its name is first used, so that parsing imports no teacher and `--help` imports
 nothing. Other packages add their own with `register`.
 """
 

@@ -24,6 +24,8 @@ DEFAULT_RECIPE = "taught"
 
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1, description="seed of everything random")]
 
+ONLY_TREES = "there is no text to learn from, only trees"
+
 
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings that belong together."""
@@ -109,9 +111,6 @@ class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
             if not self.iterations:
                 found["smoothing"] = "there are no iterations of EM"
         return found
-
-
-ONLY_TREES = "there is no text to learn from, only trees"
 
 
 class Circumstances(NamedTuple):

@@ -1,4 +1,9 @@
-"""Settings from presets, files and assignments, each value checked, with messages for the people who wrote them."""
+"""From nested values to settings: each value is checked, and messages name what may be meant.
+
+>>> from_dict({"recipe": "taught", "teacher": {"iteration": 3}})
+Traceback (most recent call last):
+dynet_vdgi.errors.ConfigError: config: no key 'teacher.iteration'; did you mean 'teacher.iterations'?
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,8 @@ from dynet_vdgi.settings.settings import DEFAULT_RECIPE, Section, Seed, Settings
 from dynet_vdgi.system.messages import did_you_mean, nearest
 
 Numbers = TypeVar("Numbers", bound=Section)
+
+_IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 class SettingPlace(NamedTuple):
@@ -106,32 +113,47 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
     if "." in key:
         opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
         return f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
-    parts = [f"{key}.{inner}" for inner in value] if isinstance(value, Mapping) and not section else [name]
-    name = parts[0] if parts else name
+    if isinstance(value, Mapping) and not section and value:  # of a section that the recipe lacks, its first key
+        name = f"{key}.{next(iter(value))}"
     places = every_setting()
-    if elsewhere := [place for place in places if place.name == name]:
-        if of := dict.fromkeys(other for place in elsewhere if recipe not in place.recipes for other in place.recipes):
-            return f"'{name}' {_of_others(of, recipe)}"
-        tags = dict.fromkeys(f"{section}.kind={place.kind.__struct_config__.tag}" for place in elsewhere)
-        return f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
+    if any(place.name == name for place in places):
+        return _of_another_kind(name, section, kind, recipe)
     sections = list(dict.fromkeys(place.section for place in places if place.section))
     if not section and key not in sections:
         keys = ("recipe", *Settings.__struct_fields__)
         return f"no section '{key}'{did_you_mean(key, [*sections, *keys])}"
     if "." not in name:
-        known = [place.name for place in places if recipe in place.recipes]
-        return f"no key '{name}'{did_you_mean(name, known)}"
-    own, inner = [place for place in places if recipe in place.recipes], name.rpartition(".")[2]
-    within = kind.__struct_fields__ if section else [place.key for place in own if place.section == key]
-    if same := [place.name for place in own if place.key == inner]:
-        return f"no key '{name}'; did you mean '{same[0]}'?"
-    if near := nearest(inner, within):
-        return f"no key '{name}'; did you mean '{section or key}.{near}'?"
-    elsewhere = [place for place in places if place.section == (section or key)]
-    if found := nearest(inner, [place.key for place in elsewhere], 0.6):
-        of = dict.fromkeys(other for place in elsewhere if place.key == found for other in place.recipes)
-        return f"no key '{name}'; '{section or key}.{found}' {_of_others(of, recipe)}"
-    return f"no key '{name}'"
+        of_recipe = [place.name for place in places if recipe in place.recipes]
+        return f"no key '{name}'{did_you_mean(name, of_recipe)}"
+    return f"no key '{name}'{_meant(name, section, key, kind, recipe)}"
+
+
+def _of_another_kind(name: str, section: str, kind: type[Section], recipe: str) -> str:
+    """The message about a setting that other recipes, or other kinds of its section, have."""
+    places = [place for place in every_setting() if place.name == name]
+    recipes = dict.fromkeys(r for place in places if recipe not in place.recipes for r in place.recipes)
+    if recipes:
+        return f"'{name}' {_of_others(recipes, recipe)}"
+    tags = dict.fromkeys(f"{section}.kind={place.kind.__struct_config__.tag}" for place in places)
+    return f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
+
+
+def _meant(name: str, section: str, key: str, kind: type[Section], recipe: str) -> str:
+    """The end of the message about an unknown setting of a section: the one that may be meant."""
+    places = every_setting()
+    of_recipe = [place for place in places if recipe in place.recipes]
+    unknown, of_section = name.rpartition(".")[2], section or key
+    elsewhere = [place.name for place in of_recipe if place.key == unknown]
+    if elsewhere:
+        return f"; did you mean '{elsewhere[0]}'?"
+    within = kind.__struct_fields__ if section else [place.key for place in of_recipe if place.section == key]
+    if near := nearest(unknown, within):
+        return f"; did you mean '{of_section}.{near}'?"
+    in_others = [place for place in places if place.section == of_section]
+    if near := nearest(unknown, [place.key for place in in_others], 0.6):
+        recipes = dict.fromkeys(r for place in in_others if place.key == near for r in place.recipes)
+        return f"; '{of_section}.{near}' {_of_others(recipes, recipe)}"
+    return ""
 
 
 def _of_others(recipes: Iterable[str], recipe: str) -> str:
@@ -172,9 +194,6 @@ def checked_seed(seed: int, owner: str) -> int:
 def _plain(number: Any) -> Any:
     """A NumPy number as a Python number; anything else as it is."""
     return number.item() if hasattr(number, "item") else number
-
-
-_IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 
 
 def _value(name: str, hint: Any, value: Any, owner: str) -> Any:

@@ -1,4 +1,4 @@
-"""Types of arrays by what they hold, and sparse weights as arrays of a model file."""
+"""Types of arrays, by what they hold."""
 
 from __future__ import annotations
 

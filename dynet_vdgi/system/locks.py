@@ -1,4 +1,4 @@
-"""Processes: locks on files, workers, one thread of BLAS each."""
+"""Locks on folders and files, so that two processes do not write the same results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, numbers and tables in messages; limits of inputs, and optional packages."""
+"""The wording of messages: similar names, numbers with nouns, lists cut short, text without control characters."""
 
 from __future__ import annotations
 

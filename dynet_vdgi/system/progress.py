@@ -13,7 +13,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 T = TypeVar("T")
 
-FIRST, LONGEST = 10.0, 600.0
+FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
 """Seconds before the first line, and most seconds between two: each waits twice as long as the one before."""
 
 
@@ -55,10 +55,10 @@ class Bar:
             self._bar.close()
 
     def _tell_now_and_then(self) -> None:
-        pause = FIRST
+        pause = FIRST_PAUSE
         while not self._ended.wait(pause):
             self.tell()
-            pause = min(2 * pause, LONGEST)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def tell(self) -> None:
         """A line about how far this has come."""

@@ -33,7 +33,7 @@ class Given:
     def __bool__(self) -> bool:
         return bool(self.names or self.sentences)
 
-    def read(self, tags: str, heads: reading.Heads) -> Iterable[Sentence]:
+    def read(self, tags: str, heads: reading.HeadPolicy) -> Iterable[Sentence]:
         """The sentences in order.
 
         Raises: UsageError, a column of a sentence in memory holds something that no file can hold.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from dynet_vdgi.conllu import blocks as conllu_blocks
-from dynet_vdgi.conllu import raw_text, reading
+from dynet_vdgi.conllu import raw_documents, raw_text, reading
 from dynet_vdgi.conllu.blocks import Block, blocks_in
 from dynet_vdgi.conllu.repeated import superseded
 from dynet_vdgi.conllu.sentence import Sentence
@@ -51,7 +51,7 @@ def _tokeniser(known: Sequence[Given]) -> bytes:
         document
         for group in blocks
         for _, of_file in groupby(group, lambda block: block.path)
-        for document in raw_text.documents_of(of_file)
+        for document in raw_documents.documents_of(of_file)
     ]
     if not documents:
         raise UsageError("--raw needs tagged sentences, in CoNLL-U, with --train or --trees")
@@ -76,12 +76,12 @@ def words_of(block: Block) -> tuple[str, ...]:
 
 def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
     """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
-    from dynet_vdgi.words.tagger.tagger import Tagger, universal
+    from dynet_vdgi.words.tagger.tagger import Tagger, universal_tags
 
     groups = superseded([[*_known_tags(given, steps)] for given in known], lambda sentence: sentence.forms)
     sentences = [sentence for group in groups for sentence in group]
-    tagged = [sentence for sentence in sentences if set(universal(sentence)) != {"_"}]
-    rest = [sentence for sentence in sentences if set(universal(sentence)) == {"_"}]
+    tagged = [sentence for sentence in sentences if set(universal_tags(sentence)) != {"_"}]
+    rest = [sentence for sentence in sentences if set(universal_tags(sentence)) == {"_"}]
     rest += _known_tags(raw, steps)
     tagger = Tagger().fit(tagged, rest)
     n_raw = sum(map(len, [*tagged, *rest])) - tagger.n_words

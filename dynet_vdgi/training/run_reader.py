@@ -118,7 +118,7 @@ class RunReader:
         role: str,
         label: str = "",
         min_len: int = filtering.SHORTEST,
-        heads: reading.Heads = "optional",
+        heads: reading.HeadPolicy = "optional",
         protocol: Protocol | None = None,
         is_lean: bool = False,
     ) -> list[Sentence]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.relations.label_table import LABELS
+from dynet_vdgi.relations.ud_relations import LABELS
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.encoding import RELATION, RELATIONS, CodedText

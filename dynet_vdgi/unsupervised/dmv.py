@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.rule_tables.views import View
 from dynet_vdgi.settings.settings import DmvSettings
@@ -15,7 +15,7 @@ from dynet_vdgi.system import progress
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.unsupervised.dmv_model import AT_ONCE, Counts, DmvModel, EmIteration, Packed, normalised
 from dynet_vdgi.unsupervised.symbol_split import refined, split
-from dynet_vdgi.unsupervised.teacher import Heads, SymbolTeacher, SymbolText, is_voter, symbol_ids
+from dynet_vdgi.unsupervised.teacher import SymbolTeacher, SymbolText, is_voter, symbol_ids
 
 
 def fit(
@@ -96,13 +96,13 @@ class Dmv(SymbolTeacher[DmvModel]):
     def _told(self, view: View) -> list[str]:
         return self.prior.split_symbols(view)
 
-    def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
+    def heads(self, sentences: Iterable[Sentence]) -> list[Tree]:
         return self.heads_and_votes(list(sentences), 0)[0]
 
     def heads_and_votes(
         self, sentences: Sequence[Sentence], n_votes: int
-    ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
-        heads: list[Heads] = []
+    ) -> tuple[list[Tree], list[tuple[Sentence, Floats]]]:
+        heads: list[Tree] = []
         votes: list[tuple[Sentence, Floats]] = []
         for start in range(0, len(sentences), AT_ONCE):
             part = sentences[start : start + AT_ONCE]

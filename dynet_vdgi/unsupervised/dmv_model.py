@@ -1,4 +1,4 @@
-"""The dependency model with valence, learnt from tags by EM under a prior: the exact teacher.
+"""The dependency model with valence: its distributions, and their estimates from expected counts.
 
 Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides whether to
 stop, given h, the side and whether it has a child there already, and then chooses the child's tag:
@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.unsupervised.dmv_sums import SUM_TREES, BlockedText, DmvFactors, blocks_of, room_for, shares_of, work_of
 
-_NOTHING: Floats = np.zeros(0)
+_NO_NUMBERS: Floats = np.zeros(0)
 
 AT_ONCE = 500
 """Sentences that are parsed together, because their marginals take much memory."""
@@ -85,7 +85,7 @@ class DmvModel:
         for begin, end in shares_of(text):
             counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
             room, work = room_for(text, begin, end), work_of(text, begin, end)
-            SUM_TREES(text, begin, end, given, counts, _NOTHING, total, room, work=work, following=following)
+            SUM_TREES(text, begin, end, given, counts, _NO_NUMBERS, total, room, work=work, following=following)
             sums.append(counts)
             totals.append(total)
         return Counts(*(np.sum(each, axis=0) for each in zip(*sums))), checked_log_z(sum(totals), packed)

@@ -31,11 +31,26 @@ SMALLEST_SUM, LARGEST_SUM = 1e-100, 1e100
 LANES = 16
 """Sentences of a block, if they are not long."""
 
-SHORT = 60
+BLOCKED_WORDS = 60
 """Longest sentences, in words, taken in blocks; longer ones, which are few, are taken one by one."""
 
-SHARES = 8
+PARALLEL_PARTS = 8
 """Parts of a text that may be summed in parallel; a fixed number, so that sums are always equal."""
+
+LINK, OPEN, CLOSED = 0, 1, 3
+"""Planes of cells, the latter two with one for each side. Half-trees that end at a child whose own far side
+is still missing; that may get further children; that have stopped."""
+
+GRADIENTS = 5  # the same planes of derivatives, from here on
+
+ARCS, OF_ARCS = 10, 12  # with one for each valence
+
+ROOTS, STOPS = 0, 1
+"""Planes of words; stops: 2 * side + whether there are children on it."""
+
+OF_ROOTS, OF_STOPS = 5, 6
+
+Z, GRADIENT, SUM = range(3)
 
 
 class BlockedText(NamedTuple):
@@ -68,22 +83,6 @@ class BlockRoom(NamedTuple):
     sums: Floats  # (3, B)
 
 
-LINK, OPEN, CLOSED = 0, 1, 3
-"""Planes of cells, the latter two with one for each side. Half-trees that end at a child whose own far side
-is still missing; that may get further children; that have stopped."""
-
-GRADIENTS = 5  # the same planes of derivatives, from here on
-
-ARCS, OF_ARCS = 10, 12  # with one for each valence
-
-ROOTS, STOPS = 0, 1
-"""Planes of words; stops: 2 * side + whether there are children on it."""
-
-OF_ROOTS, OF_STOPS = 5, 6
-
-Z, GRADIENT, SUM = range(3)
-
-
 def blocks_of(first: Ints) -> tuple[Ints, Ints]:
     """`BlockedText.order` and `BlockedText.bounds` of sentences that begin and end at first (S + 1,)."""
     lengths = np.diff(first)
@@ -93,19 +92,19 @@ def blocks_of(first: Ints) -> tuple[Ints, Ints]:
     times = np.bincount(lengths[order])
     for n in np.flatnonzero(times).tolist():
         count = int(times[n])
-        lanes = LANES if n <= SHORT else 1
+        lanes = LANES if n <= BLOCKED_WORDS else 1
         bounds += range(bounds[-1] + lanes, bounds[-1] + count, lanes)
         bounds.append(bounds[-1] + (count - 1) % lanes + 1)
     return order, np.array(bounds, np.int64)
 
 
 def shares_of(text: BlockedText) -> list[tuple[int, int]]:
-    """First and end block of up to SHARES shares of about equal work; long sentences have their own."""
+    """First and end block of up to PARALLEL_PARTS shares of about equal work; long sentences have their own."""
     lengths, sizes = _blocks(text)
-    n_short = int(np.searchsorted(lengths, SHORT, "right"))
+    n_short = int(np.searchsorted(lengths, BLOCKED_WORDS, "right"))
     done = np.cumsum(lengths[:n_short] ** 3 * sizes[:n_short])
     total = done[-1] if n_short else 0
-    ends = np.searchsorted(done, np.arange(1, SHARES) * total / SHARES)
+    ends = np.searchsorted(done, np.arange(1, PARALLEL_PARTS) * total / PARALLEL_PARTS)
     cuts = sorted({0, *ends.tolist(), *range(n_short, len(sizes) + 1)})
     return list(zip(cuts, cuts[1:])) or [(0, 0)]
 

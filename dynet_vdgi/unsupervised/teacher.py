@@ -1,4 +1,4 @@
-"""What teachers of symbols share, and sums over the trees of a dependency model with valence."""
+"""What every teacher gives, heads and potentials of arcs, and what teachers of symbols share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.corpus import in_memory
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.rule_tables.prior import Prior
@@ -24,7 +24,6 @@ from dynet_vdgi.system.array_types import Floats
 LONGEST_VOTER = 40
 """Longest sentence, in words, whose arc marginals teachers give for calibrating confidences."""
 
-Heads = tuple[int, ...]
 
 Model = TypeVar("Model", bound="LoggedModel")
 
@@ -80,13 +79,13 @@ class Teacher(ABC):
     def log_rows(self) -> list[dict[str, float]]:
         """The log of learning, a row an iteration."""
 
-    def heads(self, sentences: Iterable[Sentence]) -> list[Heads]:
+    def heads(self, sentences: Iterable[Sentence]) -> list[Tree]:
         """The projective trees with one root that have the most arcs expected to be right."""
         return eisner.expected_best_of_all(self.marginals(sentences))
 
     def heads_and_votes(
         self, sentences: Sequence[Sentence], n_votes: int
-    ) -> tuple[list[Heads], list[tuple[Sentence, Floats]]]:
+    ) -> tuple[list[Tree], list[tuple[Sentence, Floats]]]:
         """The trees of `heads`, and the first `n_votes` voters among the sentences with their marginals."""
         voters = [sentence for sentence in sentences if is_voter(sentence)][:n_votes]
         return self.heads(sentences), list(zip(voters, self.marginals(voters)))

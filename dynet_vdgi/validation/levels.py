@@ -15,11 +15,11 @@ from typing import NamedTuple
 from dynet_vdgi.conllu.blocks import Block
 from dynet_vdgi.conllu.extra_columns import extra_in
 from dynet_vdgi.conllu.faults import NUMBER, quoted
-from dynet_vdgi.conllu.raw_text import token_block
+from dynet_vdgi.conllu.raw_documents import token_block
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.conllu.tree_faults import cycle
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.relations.label_table import LABELS, relation_of
+from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 
 NO_HEADS = "no word has a head"
 """The problem of a sentence without a tree."""

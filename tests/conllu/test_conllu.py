@@ -18,7 +18,7 @@ from conllu import parse, parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynet_vdgi.conllu import raw_text, reading
+from dynet_vdgi.conllu import raw_documents, reading
 from dynet_vdgi.conllu.faults import Repair
 from dynet_vdgi.conllu.objects import from_conllu, to_conllu
 from dynet_vdgi.conllu.reading import read
@@ -82,7 +82,7 @@ def test_every_malformed_file_is_in_the_table() -> None:
 def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(MALFORMED)
     name = expected.split(":")[0]
-    policy: reading.Heads = "required" if name in NEED_TREES else "optional"
+    policy: reading.HeadPolicy = "required" if name in NEED_TREES else "optional"
     with pytest.raises(DataError) as caught:
         list(read(name, heads=policy))
     assert str(caught.value) == expected
@@ -528,7 +528,7 @@ def test_spaces_that_udpipe_writes_as_they_are_are_read_and_written(file_of: Cal
     handle = io.StringIO()
     write(read_back, handle)
     assert handle.getvalue() == text
-    (document,) = raw_text.read_documents([file_of(NBSP)])
+    (document,) = raw_documents.read_documents([file_of(NBSP)])
     assert document.text == "a\u00a0"
     for faulty in ("Gloss=\u00a0", "SpacesAfter= ", "SpacesAfter=a  b", "SpacesAfter=\u00a0|A=\u00a0"):
         with pytest.raises(DataError, match=r"stray white space in column 10 \(MISC\)"):
@@ -554,7 +554,7 @@ def test_other_columns_are_refused_by_their_names(file_of: Callable[[str], str],
     assert list(read(path, on_error=faults.append)) == []
     assert list(map(str, faults)) == [message]
     with pytest.raises(DataError, match=re.escape(message)):
-        raw_text.read_documents([path])
+        raw_documents.read_documents([path])
 
 
 # Odd spaces in MISC
@@ -589,7 +589,7 @@ def test_spaces_that_udpipe_writes_as_they_are_are_read_and_kept(
     assert unchanged(found[0]) == text
     written = render(found[0], (2, 0))
     assert written.split("\n")[0].endswith("\t" + misc)
-    (document,) = raw_text.read_documents([file_of(text)])
+    (document,) = raw_documents.read_documents([file_of(text)])
     assert len(document.sentences) == 1
 
 
@@ -600,5 +600,5 @@ def test_other_white_space_at_the_ends_of_misc_is_a_fault(file_of: Callable[[str
 
 
 def test_a_no_break_space_after_a_token_is_in_the_text(file_of: Callable[[str], str]) -> None:
-    (document,) = raw_text.read_documents([file_of(TREE.replace("_\n2", "SpaceAfter=\xa0\n2"))])
+    (document,) = raw_documents.read_documents([file_of(TREE.replace("_\n2", "SpaceAfter=\xa0\n2"))])
     assert document.text.startswith("Kites\xa0glide")

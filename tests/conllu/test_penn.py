@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.conllu import head_rules, penn
-from dynet_vdgi.conllu.penn import Tree, read
+from dynet_vdgi.conllu.penn import Constituent, read
 from dynet_vdgi.conllu.punctuation import is_projective
 from dynet_vdgi.errors import DataError
 
@@ -22,7 +22,7 @@ MALFORMED = Path(__file__).parents[1] / "malformed_penn"
 # A file per fault in tests/malformed_penn, and what reading it says. Line 5 follows a good tree in most.
 FAULTS = (Path(__file__).parents[1] / "tables" / "penn_faults.txt").read_text(encoding="utf-8")
 
-TreesOf = Callable[[str], "list[Tree]"]
+TreesOf = Callable[[str], "list[Constituent]"]
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +30,7 @@ def trees_of(tmp_path_factory: pytest.TempPathFactory) -> TreesOf:
     """A function that gives the trees of a file with this text."""
     path = tmp_path_factory.mktemp("penn") / "wsj_0001.mrg"
 
-    def trees(text: str) -> list[Tree]:
+    def trees(text: str) -> list[Constituent]:
         path.write_text(text, encoding="utf-8")
         return list(read(path))
 
@@ -56,7 +56,7 @@ def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.Mon
 @given(st.lists(st.sampled_from(["(", ")", "S ", "(NN kite)", "(-NONE- *)", "\n", "*x*\n"]), max_size=12))
 def test_any_text_is_read_or_refused_with_its_place(trees_of: TreesOf, pieces: list[str]) -> None:
     text = "".join(pieces)
-    outcome: list[Tree] | DataError
+    outcome: list[Constituent] | DataError
     try:
         outcome = trees_of(text)
     except DataError as error:
@@ -71,7 +71,7 @@ def test_any_text_is_read_or_refused_with_its_place(trees_of: TreesOf, pieces: l
 # What is taken out
 
 
-def shown(tree: Tree) -> str:
+def shown(tree: Constituent) -> str:
     """The tree in brackets on one line."""
     return f"({tree.label} {tree.form or ' '.join(map(shown, tree.children))})"
 
@@ -103,14 +103,14 @@ def test_trees_by_hand(trees_of: TreesOf, text: str, expected: str) -> None:
 
 
 WORDS = st.builds(
-    lambda tag, form: Tree(tag, (), form),
+    lambda tag, form: Constituent(tag, (), form),
     st.sampled_from(sorted(penn.UPOS)),
     st.text("ab`'.*/\\-$", min_size=1),
 )
 CONSTITUENTS = st.recursive(
     WORDS,
     lambda children: st.builds(
-        lambda label, some: Tree(label, tuple(some)),
+        lambda label, some: Constituent(label, tuple(some)),
         st.sampled_from(["S", "NP", "VP", "PRN", "FRAG", "UCP"]),
         st.lists(children, min_size=1, max_size=4),
     ),
@@ -118,7 +118,7 @@ CONSTITUENTS = st.recursive(
 )
 
 
-def written(tree: Tree, rng: random.Random) -> str:
+def written(tree: Constituent, rng: random.Random) -> str:
     """The tree in brackets with random white space, function tags and empty elements."""
 
     def space() -> str:
@@ -135,7 +135,7 @@ def written(tree: Tree, rng: random.Random) -> str:
 
 
 @given(st.lists(CONSTITUENTS, min_size=1, max_size=3), st.integers(0, 10**6))
-def test_layout_tags_and_empty_elements_leave_no_trace(trees_of: TreesOf, trees: list[Tree], seed: int) -> None:
+def test_layout_tags_and_empty_elements_leave_no_trace(trees_of: TreesOf, trees: list[Constituent], seed: int) -> None:
     rng = random.Random(seed)
     text = "".join(
         rng.choice(["", "\n"]) + rng.choice(["{}", "( {} )", "((\n{}))"]).format(written(tree, rng)) for tree in trees
@@ -146,7 +146,7 @@ def test_layout_tags_and_empty_elements_leave_no_trace(trees_of: TreesOf, trees:
 # Heads
 
 
-def spans(tree: Tree, start: int = 1) -> list[range]:
+def spans(tree: Constituent, start: int = 1) -> list[range]:
     """The words of every constituent, counted from 1."""
     if tree.form:
         return [range(start, start + 1)]
@@ -160,7 +160,7 @@ def spans(tree: Tree, start: int = 1) -> list[range]:
 
 @pytest.mark.parametrize("name", head_rules.names())
 @given(tree=CONSTITUENTS)
-def test_every_constituent_hangs_on_one_word(name: str, tree: Tree) -> None:
+def test_every_constituent_hangs_on_one_word(name: str, tree: Constituent) -> None:
     heads = penn.heads(tree, head_rules.load(name))
     assert is_projective(heads)
     assert heads.count(0) == 1

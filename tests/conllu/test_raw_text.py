@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from dynet_vdgi.conllu import raw_text, reading
-from dynet_vdgi.conllu.raw_text import Document, Token, TokenisedSentence, escaped, read_documents, unescaped
+from dynet_vdgi.conllu import raw_writing, reading
+from dynet_vdgi.conllu.raw_documents import read_documents
+from dynet_vdgi.conllu.raw_text import (
+    Document,
+    Token,
+    TokenisedSentence,
+    escaped,
+    unescaped,
+)
 from dynet_vdgi.errors import DataError
 
 
@@ -90,17 +97,17 @@ def test_every_space_comes_back(tmp_path: Path) -> None:
     sentences = (TokenisedSentence(tuple(tokens[:5]), True), TokenisedSentence(tuple(tokens[5:]), True))
     document = Document(text, sentences)
     path = tmp_path / "text.conllu"
-    path.write_text(raw_text.conllu(document), encoding="utf-8")
+    path.write_text(raw_writing.conllu_of(document), encoding="utf-8")
     assert read_documents([path]) == [document]
 
 
 def test_what_is_written_has_the_comments_of_ud_and_reads_as_conllu(tmp_path: Path) -> None:
     document = only(tmp_path, "# text = du.\n" + DU)
-    assert raw_text.conllu(document, 7) == "# newdoc\n# newpar\n# sent_id = 7\n# text = du.\n" + DU.replace(
+    assert raw_writing.conllu_of(document, 7) == "# newdoc\n# newpar\n# sent_id = 7\n# text = du.\n" + DU.replace(
         word(3, "."), word(3, ".", "SpaceAfter=No")
     )
     path = tmp_path / "tagged.conllu"
-    path.write_text(raw_text.conllu(document).replace("\t_\t_\t", "\t_\tX\t", 5), encoding="utf-8")
+    path.write_text(raw_writing.conllu_of(document).replace("\t_\t_\t", "\t_\tX\t", 5), encoding="utf-8")
     with pytest.raises(DataError, match=r"UPOS"):  # of the range, which must have none
         list(reading.read(path))
 
@@ -121,7 +128,7 @@ def test_the_last_token_before_another_document_has_no_space_after_no(tmp_path: 
     ):
         first = Document(text, (TokenisedSentence(tokens, True),))
         second = Document("b", (TokenisedSentence((Token(0, 1, ("b",)),), True),))
-        written = raw_text.conllu(first, is_followed=True) + raw_text.conllu(second, 2)
+        written = raw_writing.conllu_of(first, is_followed=True) + raw_writing.conllu_of(second, 2)
         assert end in written
         assert written.count("SpaceAfter=No") == 1
         assert read(tmp_path, written) == [first, second]
@@ -140,7 +147,7 @@ def test_format_characters_between_tokens_are_recorded_with_the_spaces(tmp_path:
     text = "\u202aa \u200b b\u200f \U000e0067c"
     tokens = (Token(1, 2, ("a",)), Token(5, 7, ("b\u200f",)), Token(9, 10, ("c",)))
     document = Document(text, (TokenisedSentence(tokens, True),))
-    written = raw_text.conllu(document)
+    written = raw_writing.conllu_of(document)
     assert "# text = a b\u200f c\n" in written
     assert r"SpacesBefore=\u202a|SpacesAfter=\s\u200b\s" in written
     assert read(tmp_path, written) == [document]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.features.atoms import AGREEING, AGREEMENT, COLUMNS, GAPS, Atoms, C, L, M, P, S, T, W, code_of
+from dynet_vdgi.features.atoms import AGREEING, AGREEMENT, COLUMNS, GAPS, Atoms, C, L, M, P, S, T, W
+from dynet_vdgi.features.hashing import code_of
 from dynet_vdgi.features.templates import table_of
 
 DOGS = Sentence(

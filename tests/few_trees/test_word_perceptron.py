@@ -16,14 +16,13 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.atoms import Atoms
-from dynet_vdgi.few_trees import word_perceptron
+from dynet_vdgi.few_trees import state_features, word_perceptron
 from dynet_vdgi.few_trees.word_perceptron import FORMAT, GOLD_AMOUNT, WordPerceptron, gold_copies
 from dynet_vdgi.inference import arc_hybrid
-from dynet_vdgi.inference import arc_hybrid as word_kernels
 
 arc_hybrid = ByNumba(arc_hybrid)
 
-word_kernels = ByNumba(word_kernels)
+compiled_features = ByNumba(state_features)
 
 SMALL = {"log2_buckets": 12, "orders": 1}
 
@@ -86,9 +85,9 @@ def margins_step_by_step(parser, sentence):
     buckets, margins = np.zeros(len(features.templates.parts), np.uint64), np.full(n, np.inf)
     size, front, scores = 0, 1, np.zeros(3)
     for _ in range(2 * n):
-        word_kernels.look(state, size, front, places)
-        word_kernels.fill_numbers(state, size, front, rows, atoms[len(features.places) + 1 :])
-        found = word_kernels.find_features(rows, features, 64 - 12, places, atoms, buckets)
+        compiled_features.look(state, size, front, places)
+        compiled_features.fill_numbers(state, size, front, rows, atoms[len(features.places) + 1 :])
+        found = compiled_features.find_features(rows, features, 64 - 12, places, atoms, buckets)
         scores = weights[buckets[:found].astype(int)].astype(float).sum(axis=0)
         legal = sorted((scores[a], a) for a in range(3) if arc_hybrid.is_legal(a, size, front, n))
         top = state[arc_hybrid.STACK, size + 2]
@@ -100,7 +99,7 @@ def margins_step_by_step(parser, sentence):
 
 def test_every_atom_is_used_and_templates_differ():
     names = {name for template in word_perceptron.TEMPLATES for name in template.split()}
-    assert {*word_kernels.NUMBERS} <= names
+    assert {*compiled_features.NUMBERS} <= names
     assert len({frozenset(template.split()) for template in word_perceptron.TEMPLATES}) == len(
         word_perceptron.TEMPLATES
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from annotating import journal_of
 
-from dynet_vdgi.conllu import faults, formats, penn, raw_text, reading
+from dynet_vdgi.conllu import faults, formats, penn, raw_documents, raw_text, raw_writing, reading
 from dynet_vdgi.conllu.blocks import Block, items
 from dynet_vdgi.conllu.head_rules import load as load_heads
 from dynet_vdgi.conllu.sentence import Sentence
@@ -71,7 +71,7 @@ def _ignore(fault: VdgiError) -> None:
 
 
 def _conllu(path: Path) -> None:
-    policies: tuple[reading.Heads, ...] = ("optional", "partial")
+    policies: tuple[reading.HeadPolicy, ...] = ("optional", "partial")
     for heads in policies:
         for tags in ("upos", "xpos"):
             for sentence in reading.read(path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore):
@@ -187,7 +187,7 @@ def _evaluated(path: Path) -> None:
         with suppress(VdgiError):
             raw_scores.score_files(pair[0], [pair[1]])
     with suppress(VdgiError):
-        raw_text.read_documents([path])
+        raw_documents.read_documents([path])
 
 
 def _start_of_demo() -> bytes:
@@ -295,7 +295,7 @@ def _tokenised(folder: Path) -> list[raw_text.Document]:
     path = folder / "tokenised.conllu"
     du = b"\n".join(b"\t".join([*pair, *[b"_"] * 8]) for pair in ((b"1-2", b"du"), (b"1", b"de"), (b"2", b"le")))
     path.write_bytes(_start_of_demo() + (du + b"\n\n") * 3)
-    return raw_text.read_documents([path])
+    return raw_documents.read_documents([path])
 
 
 @lru_cache(maxsize=1)
@@ -304,15 +304,15 @@ def _sound_tokeniser(folder: Path) -> Tokeniser:
 
 
 def _with_tokeniser(path: Path) -> None:
-    raw_text.conllu(tokeniser_file.load(path).tokenise("Ul du (du) norišand. Du\n\n adu!"))
+    raw_writing.conllu_of(tokeniser_file.load(path).tokenise("Ul du (du) norišand. Du\n\n adu!"))
 
 
 def _raw(path: Path) -> None:
     text = files.read_text(path)
     document = _sound_tokeniser(path.parent).tokenise(text)
     written = path.with_name("written.conllu")
-    written.write_text(raw_text.conllu(document), encoding="utf-8")
-    if document.sentences and [each.text for each in raw_text.read_documents([written])] != [text]:
+    written.write_text(raw_writing.conllu_of(document), encoding="utf-8")
+    if document.sentences and [each.text for each in raw_documents.read_documents([written])] != [text]:
         raise AssertionError("the text has changed")
 
 

@@ -22,7 +22,7 @@ from dynet_vdgi.page.text.marked import (
     write_marked,
 )
 from dynet_vdgi.page.text.offered_relations import USUAL, Relations
-from dynet_vdgi.relations.label_table import LABELS
+from dynet_vdgi.relations.ud_relations import LABELS
 
 
 def of_tags(tags: str) -> MarkedSentence:

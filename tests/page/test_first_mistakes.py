@@ -63,7 +63,7 @@ def test_an_own_treebank_is_noticed() -> None:
 def test_long_work_gives_signs_of_life(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, level: int
 ) -> None:
-    monkeypatch.setattr(progress, "FIRST", 0.01)
+    monkeypatch.setattr(progress, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(progress, "is_shown", lambda: False)
     told = threading.Event()
     tell = progress.Bar.tell

@@ -13,13 +13,14 @@ from few import trees
 from dynet_vdgi.conllu.punctuation import without_punctuation
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError
-from dynet_vdgi.relations import kernels
+from dynet_vdgi.relations import label_regression
 from dynet_vdgi.relations.inventory import Inventory
-from dynet_vdgi.relations.label_table import LABELS, LabelTable, load, relation_of
-from dynet_vdgi.relations.labeller import FLOOR, Labeller
+from dynet_vdgi.relations.label_table import LabelTable, load
+from dynet_vdgi.relations.labeller import LEAST_LOG_P, Labeller
+from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 from dynet_vdgi.rule_tables.measures import VerbOrder
 
-kernels = ByNumba(kernels)
+regression = ByNumba(label_regression)
 
 UD2 = load()
 
@@ -200,7 +201,7 @@ def test_without_labelled_trees_it_is_the_other_parser_and_a_share_of_the_table(
         labeller.alone[:] = 0  # else a word has one subject at most
         found = labeller.predict(gold)
         for one, of_table, labelled in zip(gold, table, found):
-            log_p = np.maximum(of_forms([one], np.array(one.heads)), FLOOR)
+            log_p = np.maximum(of_forms([one], np.array(one.heads)), LEAST_LOG_P)
             log_p[range(len(one)), [LABELS.index(r) for r in of_table.deprels]] += share
             best = [LABELS[k] if head else "root" for k, head in zip(log_p.argmax(1), one.heads)]
             assert labelled.deprels == tuple(best)
@@ -374,10 +375,10 @@ def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
         return np.zeros(n_relations), np.zeros(n_relations)
 
     def likelihood(changed):
-        return kernels.learn(*examples, 0.0, changed.copy(), np.ones_like(changed), *room())
+        return regression.learn(*examples, 0.0, changed.copy(), np.ones_like(changed), *room())
 
     after, squares = weights.copy(), np.zeros_like(weights)
-    kernels.learn(*examples, 1.0, after, squares, *room())
+    regression.learn(*examples, 1.0, after, squares, *room())
     for label in (0, 4, number["case"], number["nsubj"], number["nsubj:pass"]):
         up, down = weights.copy(), weights.copy()
         up[2, label] += step

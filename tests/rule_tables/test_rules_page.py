@@ -9,7 +9,7 @@ import pytest
 
 from dynet_vdgi.rule_tables.facts import parse_facts
 from dynet_vdgi.rule_tables.measures import MEASURES, TOLD
-from dynet_vdgi.rule_tables.parts import KINDS
+from dynet_vdgi.rule_tables.parts import KINDS_BY_NAME
 from dynet_vdgi.rule_tables.rules import load_rules, parse_rules
 from dynet_vdgi.settings.bundled import rules_path
 
@@ -42,7 +42,7 @@ def test_an_explanation_is_shown():
 
 def test_every_setting_and_its_options_are_on_the_page():
     rows = {row[0].strip(" `"): row[2] for row in re.findall(r"^\|([^|]+)\|(.+?)\|([^|]*)\|[^|]*\|$", PAGE, re.M)}
-    for name, kind in KINDS.items():
+    for name, kind in KINDS_BY_NAME.items():
         assert set(re.findall("`(.+?)`", rows[name])) == set(kind.syntax.options), name
     for name in MEASURES:
         assert f"`{name} A" in PAGE or (name == TOLD and f"= {TOLD}`" in PAGE)

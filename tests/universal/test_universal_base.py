@@ -17,9 +17,9 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.few_trees.arc_crf import ArcCrf
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.parser.parser import How
-from dynet_vdgi.relations.label_table import LABELS
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
+from dynet_vdgi.relations.ud_relations import LABELS
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from dynet_vdgi.errors import ModelError
+from dynet_vdgi.features.hashing import text_code
 from dynet_vdgi.words.tagger import chain as crfs
 from dynet_vdgi.words.tagger.chain import FREE, Borders
-from dynet_vdgi.words.tagger.crf import Crf, FeatureWeights, Items, Likelihood, Tokens, coded, seen_with
+from dynet_vdgi.words.tagger.crf import Crf, FeatureWeights, Items, Likelihood, Tokens, seen_with
 
 FIRST = np.array([0, 4, 4, 5, 8])  # one sequence is empty, one has one token
 
@@ -27,7 +28,7 @@ def tokens_of(rng, n_codes=12, n_items=6, n_uses=2):
     """Random tokens, in sequences as FIRST has them."""
     sizes = rng.integers(0, 4, n_items)
     first = np.concatenate([[0], np.cumsum(sizes)])
-    codes = np.array([coded(str(k)) for k in rng.integers(n_codes, size=first[-1])], np.uint64)
+    codes = np.array([text_code(str(k)) for k in rng.integers(n_codes, size=first[-1])], np.uint64)
     uses = rng.integers(n_items, size=(FIRST[-1], n_uses)).astype(np.int32)
     return Tokens(Items(first, codes), uses, FIRST)
 
@@ -114,7 +115,7 @@ def test_scores_are_sums_over_items_and_features():
                     expected[i, labels[q]] += crf.weights.values[q]
     np.testing.assert_allclose(crf.scores(tokens), expected)
     unknown = Tokens(
-        Items(np.array([0, 1]), np.array([coded("new")], np.uint64)),
+        Items(np.array([0, 1]), np.array([text_code("new")], np.uint64)),
         np.zeros((1, 1), np.int32),
         np.array([0, 1]),
     )
@@ -126,7 +127,7 @@ def test_learning_finds_labels_that_features_and_neighbours_tell(caplog):
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=3000)
     labels[1::2] = (labels[::2] + 1) % 3  # of pairs of tokens, only the first has a feature of its own
-    own = np.array([coded("second" if k % 2 else f"is {label}") for k, label in enumerate(labels)], np.uint64)
+    own = np.array([text_code("second" if k % 2 else f"is {label}") for k, label in enumerate(labels)], np.uint64)
     first = np.arange(0, 3001, 2)
     tokens = Tokens.of_items(Items(np.arange(3001), own), first)
     crf = Crf.fit(tokens, labels, 3)
@@ -166,7 +167,7 @@ def test_damaged_arrays_are_refused(message):
 
 
 def test_features_are_found_among_many():
-    codes = np.array([coded(str(k)) for k in range(20_000)], np.uint64)
+    codes = np.array([text_code(str(k)) for k in range(20_000)], np.uint64)
     keys = np.unique(codes[::2])
     known = crfs.Sparse(keys, np.arange(len(keys) + 1), np.zeros(len(keys), np.int32))
     weights = FeatureWeights(known, np.zeros(len(keys)))

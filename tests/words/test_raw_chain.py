@@ -12,7 +12,7 @@ import pytest
 from shell import ROOT, Vdgi
 
 import dynet_vdgi
-from dynet_vdgi.conllu import raw_text, reading
+from dynet_vdgi.conllu import raw_documents, reading
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.run_folder import model_path
@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     learnt, new = blocks[:N_SENTENCES], blocks[N_SENTENCES:]
     (folder / "tagged.conllu").write_text("\n\n".join(learnt) + "\n\n", encoding="utf-8")
     (folder / "new.conllu").write_text("\n\n".join(new) + "\n\n", encoding="utf-8")
-    documents = raw_text.read_documents([folder / "new.conllu"])
+    documents = raw_documents.read_documents([folder / "new.conllu"])
     (folder / "raw.txt").write_text(documents[0].text, encoding="utf-8")
     shutil.copy(folder / "raw.txt", folder / "raw")
     tokeniser_file.train([str(folder / "tagged.conllu")], str(folder / "my.tokeniser"))
@@ -82,7 +82,7 @@ def test_raw_text_becomes_the_words_that_three_commands_give(there: Path, vdgi: 
     parser = dynet_vdgi.load("universal", tokeniser="my.tokeniser", tagger="my.tagger")
     in_python = parser.parse_text(Path("raw.txt").read_text(encoding="utf-8"))
     assert [s.heads for s in in_python] == [s.heads for s in dynet_vdgi.read(tmp_path / "all.conllu")]
-    assert "\n".join(document.text for document in raw_text.read_documents([c])) == Path("raw.txt").read_text(
+    assert "\n".join(document.text for document in raw_documents.read_documents([c])) == Path("raw.txt").read_text(
         encoding="utf-8"
     )
 

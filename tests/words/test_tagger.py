@@ -12,15 +12,16 @@ import numpy as np
 import pytest
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.conllu import raw_text
+from dynet_vdgi.conllu import raw_documents, raw_writing
 from dynet_vdgi.conllu.blocks import blocks
 from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.words.tagger.lemmas import applied, known_lemmas, rule_of
-from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 
 
@@ -272,9 +273,9 @@ def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir,
         labeller = Labeller(load_labels()).fit(sentences[:4])
         vdgi.write(labeller.predict(tagged_trees(tagged)), new)
         assert [s.forms for s in vdgi.read(new)] == [tuple(forms)]
-        documents = list(raw_text.documents_of(islice(blocks(first), 4)))
+        documents = list(raw_documents.documents_of(islice(blocks(first), 4)))
         document = Tokeniser.fit(documents, iterations=3).tokenise(" ".join(ODD) + "".join(ODD))
-        new.write_text(raw_text.conllu(document), encoding="utf-8")
+        new.write_text(raw_writing.conllu_of(document), encoding="utf-8")
         assert len(list(vdgi.read(new, tags="known", heads="ignored"))) == len(document.sentences)
     assert n_rules > 400
 

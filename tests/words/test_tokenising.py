@@ -11,18 +11,21 @@ import pytest
 from fuzz import mutations
 from shell import Vdgi
 
-from dynet_vdgi.conllu import raw_text
-from dynet_vdgi.conllu.raw_text import Document, read_documents
+from dynet_vdgi.conllu import raw_text, raw_writing
+from dynet_vdgi.conllu.raw_documents import read_documents
+from dynet_vdgi.conllu.raw_text import Document
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import archive
 from dynet_vdgi.page.store.plain_text import by_rule
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.words.tagger.crf import Items, Tokens
-from dynet_vdgi.words.tokeniser import features, files, tokeniser, whole
+from dynet_vdgi.words.tokeniser import features, files, whole
+from dynet_vdgi.words.tokeniser import passages as passages_module
+from dynet_vdgi.words.tokeniser.passages import passages
 from dynet_vdgi.words.tokeniser.seen import Seen
 from dynet_vdgi.words.tokeniser.splitter import Splitter
 from dynet_vdgi.words.tokeniser.symbols import symbols_of
-from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser, passages
+from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 from dynet_vdgi.words.tokeniser.whole import wholes
 
 NOUNS = ["chat", "chien", "voisin", "livre", "jardin", "train", "pain", "temps"]
@@ -101,12 +104,12 @@ def test_lines_are_sentences_if_the_user_says_so(learnt: Tokeniser, tmp_path: Pa
     ]
     assert sentences_of(found)[1][0] == ("du", ("de", "le"))
     assert [s.begins_paragraph for s in found.sentences] == [True, False, True, False]
-    (tmp_path / "text.conllu").write_bytes(raw_text.conllu(found).encode())
+    (tmp_path / "text.conllu").write_bytes(raw_writing.conllu_of(found).encode())
     assert read_documents([tmp_path / "text.conllu"]) == [found]
 
 
 def test_lines_of_any_text_lose_nothing(learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokeniser, "PASSAGE", 60)
+    monkeypatch.setattr(passages_module, "PASSAGE", 60)
     rng, path = random.Random(5), tmp_path / "text.conllu"
     for _ in range(40):
         text = "\n".join(random_text(rng) for _ in range(4))
@@ -116,7 +119,7 @@ def test_lines_of_any_text_lose_nothing(learnt: Tokeniser, tmp_path: Path, monke
         for one, other in zip(document.sentences, document.sentences[1:]):
             between = text[one.tokens[-1].end : other.tokens[0].start]
             assert len(text) > 60 or "\n" in between or "\u2029" in between
-        path.write_bytes(raw_text.conllu(document).encode())
+        path.write_bytes(raw_writing.conllu_of(document).encode())
         assert read_documents([path])[0].text == text
 
 
@@ -206,13 +209,13 @@ def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokenise
         for a, gap in zip([0, *places[1::2]], between):
             assert a == 0 or not raw_text.FORMAT.match(gap), "it stays with the letters before it"
         if document.sentences:
-            path.write_bytes(raw_text.conllu(document).encode())
+            path.write_bytes(raw_writing.conllu_of(document).encode())
             assert read_documents([path]) == [document]
 
 
 @pytest.mark.parametrize("size", [1, 40])
 def test_passages_lose_nothing(size: int, learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokeniser, "PASSAGE", size)
+    monkeypatch.setattr(passages_module, "PASSAGE", size)
     rng, path = random.Random(size), tmp_path / "text.conllu"
     for _ in range(40):
         text = " ".join(random_text(rng) for _ in range(3))
@@ -220,13 +223,13 @@ def test_passages_lose_nothing(size: int, learnt: Tokeniser, tmp_path: Path, mon
         assert "".join(found) == text
         assert not any(raw_text.GAP.match(passage) for passage in found[1:])
         parts = list(learnt.parts(text))
-        path.write_bytes("".join(raw_text.conllu(part, begins=start == 0) for part, start in parts).encode())
+        path.write_bytes("".join(raw_writing.conllu_of(part, begins=start == 0) for part, start in parts).encode())
         if raw_text.GAP.sub("", text):
             assert [document.text for document in read_documents([path])] == [text]
 
 
 def test_passages_end_with_paragraphs_or_lines_or_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tokeniser, "PASSAGE", 4)
+    monkeypatch.setattr(passages_module, "PASSAGE", 4)
     assert [p for _, p, _ in passages("ab cd\n\nef gh\nij klmnopqrstuv")] == [
         "ab cd\n\n",
         "ef gh\n",
@@ -261,7 +264,7 @@ def test_format_characters_stay_with_the_letters_before_them(learnt: Tokeniser, 
     assert document.sentences[0].tokens[2].words == ("de", "le")
     assert [[INVISIBLE[t.start : t.end] for t in s.tokens] for s in by_rule(INVISIBLE)] == forms
     path = tmp_path / "text.conllu"
-    path.write_bytes(raw_text.conllu(document).encode())
+    path.write_bytes(raw_writing.conllu_of(document).encode())
     assert read_documents([path]) == [document]
     text = path.read_text(encoding="utf-8")
     assert "# text = Le cha\u00adt\u200b du chien\u200d dort\u200b.\u200f\n" in text
@@ -305,7 +308,7 @@ def test_decomposed_text_is_tokenised_as_composed(tmp_path: Path, monkeypatch: p
     assert other != one
     assert accented(repr(other), "NFC") == accented(repr(one), "NFC")
     assert other[0][2] == (accented("auquel", "NFD"), (accented("à", "NFD"), accented("lequél", "NFD")))
-    (tmp_path / "out.conllu").write_bytes(raw_text.conllu(documents[1]).encode())
+    (tmp_path / "out.conllu").write_bytes(raw_writing.conllu_of(documents[1]).encode())
     assert read_documents([tmp_path / "out.conllu"]) == documents[1:]
 
 
@@ -477,7 +480,7 @@ def test_brackets_are_cut_from_digits_as_the_training_text_cuts_them_from_words(
 
 def test_files_of_earlier_versions_work_and_leave_brackets_to_what_they_have_learnt(learnt: Tokeniser) -> None:
     """They know the first eight kinds only; these have kept their numbers."""
-    assert whole.KINDS[:8] == ("url", "email", "time", "number", "name", "tag", "edges", "stop")
+    assert whole.WHOLE_KINDS[:8] == ("url", "email", "time", "number", "name", "tag", "edges", "stop")
     arrays = {name: array for name, array in learnt.arrays().items() if name != "tokeniser/brackets"}
     arrays["tokeniser/cut"] = np.array([3, 7])
     earlier = Tokeniser.from_arrays(arrays, learnt.splitter)
@@ -576,7 +579,7 @@ def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
     for seed in range(60):
         path.write_bytes(mutations.model(content, random.Random(seed)))
         try:
-            raw_text.conllu(files.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA"))
+            raw_writing.conllu_of(files.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA"))
         except ModelError as error:
             refused.append(str(error))
     assert len(refused) > 20

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 
-from dynet_vdgi.conllu import raw_text
+from dynet_vdgi.conllu import raw_text, raw_writing
 from dynet_vdgi.conllu.punctuation import is_mark
 from dynet_vdgi.conllu.raw_text import Document, Token, TokenisedSentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -56,7 +56,7 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
     sentences = by_rule(text, lines=lines)
     if not sentences:
         raise DataError(path, None, "no text", "the file holds nothing but white space")
-    return raw_text.conllu(Document(text, tuple(sentences), Path(path).name))
+    return raw_writing.conllu_of(Document(text, tuple(sentences), Path(path).name))
 
 
 def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:

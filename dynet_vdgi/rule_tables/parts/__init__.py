@@ -36,5 +36,5 @@ _IN_ORDER = (
     WORDS_KINDS,
 )
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in chain.from_iterable(_IN_ORDER)}
+KINDS_BY_NAME: dict[str, Kind] = {kind.name: kind for kind in chain.from_iterable(_IN_ORDER)}
 """By setting name, in the order in which parts read a sentence."""

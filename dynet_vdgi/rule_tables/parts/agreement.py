@@ -16,7 +16,7 @@ from dynet_vdgi.rule_tables.measures import Text
 from dynet_vdgi.rule_tables.part_settings import Setting, Syntax
 from dynet_vdgi.rule_tables.parts.kinds import Kind
 from dynet_vdgi.rule_tables.patterns import features_of
-from dynet_vdgi.rule_tables.views import NOTHING, SideBySide
+from dynet_vdgi.rule_tables.views import NO_VALUE, SideBySide
 from dynet_vdgi.system.array_types import Floats
 
 AGREES = 0.3
@@ -35,7 +35,7 @@ def _agreement(one: str, other: str, names: tuple[str, ...]) -> float:
 def _add_of_agreement(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
     (readings, numbers), names = views.numbered(with_feats=True), setting.names("by")
     feats = [feats for _, feats in readings]
-    has_feats = np.array([value != NOTHING for value in feats])[numbers]
+    has_feats = np.array([value != NO_VALUE for value in feats])[numbers]
     words, heads = (views.flags(group) & has_feats for group in setting.groups)
     s, head, word = np.nonzero(heads[:, :, None] & words[:, None])
     pairs = (numbers[s, word] * len(feats) + numbers[s, head]).tolist()

@@ -14,7 +14,7 @@ from dynet_vdgi.rule_tables.part_settings import Setting, Syntax
 from dynet_vdgi.rule_tables.parts.kinds import Kind
 from dynet_vdgi.rule_tables.patterns import features_of
 from dynet_vdgi.rule_tables.symbol_levels import MARK
-from dynet_vdgi.rule_tables.views import NOTHING, SideBySide, WordType
+from dynet_vdgi.rule_tables.views import NO_VALUE, SideBySide, WordType
 
 HELD_FROM = 0.5
 """A line of `read` with a condition counts if the value of the condition is above this."""
@@ -34,7 +34,7 @@ def _symbol(word: WordType, setting: Setting) -> str:
         tag, feats, _ = word
         values = features_of(feats)
         found = [",".join(sorted(values[name])) for name in setting.names("by") if name in values]
-        found += setting.names("as") if feats != NOTHING else ()
+        found += setting.names("as") if feats != NO_VALUE else ()
         known = setting.cache[word] = MARK.join((tag, *found))
     return str(known)
 

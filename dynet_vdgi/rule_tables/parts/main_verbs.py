@@ -28,7 +28,7 @@ from dynet_vdgi.system.array_types import Floats
 
 MOST_EVIDENCE = 1.5
 
-FEW = 3.0  # this many cases get half of full weight
+HALF_WEIGHT_CASES = 3.0  # this many cases get half of full weight
 
 LETTERS = 2
 
@@ -75,7 +75,7 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
         return {}
     average = n_alone / n_verbs
     return {
-        form: round(math.log((alone[form] + FEW * average) / (count + FEW) / average), 4)
+        form: round(math.log((alone[form] + HALF_WEIGHT_CASES * average) / (count + HALF_WEIGHT_CASES) / average), 4)
         for form, count in sorted(every.items())
         if count > 1
     }

@@ -31,9 +31,9 @@ from dynet_vdgi.system.array_types import Floats
 
 MOST_EVIDENCE = 1.5
 
-FARTHEST = 3
+FARTHEST_WORDS = 3
 
-FEW = 2
+FEW_CASES = 2
 
 WEAKLY = 0.3
 
@@ -53,7 +53,7 @@ def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: boo
     tags = view.tags
     if has_prepositions:
         place = word - 1
-        while place >= 0 and word - place <= FARTHEST and tags[place] in over:
+        while place >= 0 and word - place <= FARTHEST_WORDS and tags[place] in over:
             place -= 1
         if place >= 0 and tags[place] == "ADP":
             return BY_FORM + view.form(place), place, word
@@ -69,7 +69,7 @@ def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: boo
 
 def log_ratio(counts: Mapping[str, int], good: Iterable[str], bad: Iterable[str]) -> float:
     """How much more often one set of tags was counted than the other, in nats."""
-    return math.log((sum(counts[t] for t in good) + FEW) / (sum(counts[t] for t in bad) + FEW))
+    return math.log((sum(counts[t] for t in good) + FEW_CASES) / (sum(counts[t] for t in bad) + FEW_CASES))
 
 
 def _measure_of_markers(views: Sequence[View], setting: Setting, text: Text) -> dict[str, float]:

@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from dynet_vdgi.rule_tables.measures import Text
 from dynet_vdgi.rule_tables.part_settings import Setting, Syntax
 from dynet_vdgi.rule_tables.parts.kinds import Kind
-from dynet_vdgi.rule_tables.views import NOTHING, View
+from dynet_vdgi.rule_tables.views import NO_VALUE, View
 
 BETWEEN = frozenset({"DET", "ADJ", "NUM", "ADV", "PRON", "PART"})
 
 OTHER = "*"
+
+NUMBERS = {"most": "number", "least": "number", "iterations": "number", "backoff": "number"}
 
 
 def _adposition(view: View, word: int, text: Text) -> str:
@@ -36,7 +38,7 @@ def _adposition(view: View, word: int, text: Text) -> str:
 def _key(view: View, word: int, setting: Setting, text: Text) -> tuple[str, str]:
     """The key that may distinguish a word, with its class of keys; "" for none."""
     tag, form = view.tags[word], view.forms[word]
-    if form == NOTHING:
+    if form == NO_VALUE:
         return "", ""
     if setting.groups[0].has(tag):
         return tag, form
@@ -72,8 +74,6 @@ def split(view: View, setting: Setting, text: Text) -> list[str]:
         finer.append(f"{symbol}={key if key in known.get(kind, ()) else OTHER}" if kind else symbol)
     return finer
 
-
-NUMBERS = {"most": "number", "least": "number", "iterations": "number", "backoff": "number"}
 
 WORDS = Kind("words", Syntax(("by form",), NUMBERS, weighed=False, more=True), _measure)
 

@@ -32,6 +32,12 @@ from dynet_vdgi.words.tagger.crf import (
     weights_to_arrays,
 )
 
+LEAST_CHANCE = 1e-3
+"""Less probable tags do not count in expectations of features."""
+
+WORK_OF_A_WORD = 20
+"""Of choosing its bundle, in the units of `jit.Kernel`."""
+
 
 class Parts(NamedTuple):
     """Bundles, sorted by group, and what they consist of."""
@@ -183,12 +189,6 @@ def expected_parts(
                     if column[parts.of_bundle[m]] >= 0:
                         expected[i, column[parts.of_bundle[m]]] += of_groups[i, g] * found[b - start]
 
-
-LEAST_CHANCE = 1e-3
-"""Less probable tags do not count in expectations of features."""
-
-WORK_OF_A_WORD = 20
-"""Of choosing its bundle, in the units of `jit.Kernel`."""
 
 _LOSS = Kernel(add_bundle_loss, "the tagger")
 

@@ -6,7 +6,8 @@ type as left neighbour; its features are 64-bit codes, and they are looked up, a
 once, however often the item is used. Where nothing repeats, each token is its own item.
 
 >>> import numpy as np
->>> codes = np.array([coded("a"), coded("b"), coded("b"), coded("last")], np.uint64)
+>>> from dynet_vdgi.features.hashing import text_code
+>>> codes = np.array([text_code("a"), text_code("b"), text_code("b"), text_code("last")], np.uint64)
 >>> items = Items(np.array([0, 1, 2, 4]), codes)  # three items with 1, 1 and 2 features
 >>> tokens = Tokens.of_items(items, first=[0, 2, 3])  # in two sequences, of two tokens and of one
 >>> crf = Crf.fit(tokens, labels=np.array([0, 1, 1]), n_labels=2)
@@ -24,8 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from hashlib import blake2b
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,12 +61,6 @@ _LOSS = Kernel(chain.add_loss, "the tokeniser and tagger")
 _MARGINALS = Kernel(chain.all_marginals, "the tokeniser and tagger")
 
 _BEST = Kernel(chain.all_best, "the tokeniser and tagger")
-
-
-@lru_cache(maxsize=20_000)
-def coded(text: str) -> int:
-    """A 64-bit number for a feature's text; kernels may make their own, if they spread them evenly."""
-    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
 class Items(NamedTuple):

@@ -21,8 +21,8 @@ from dynet_vdgi.words.tagger.bundles import Bundles
 from dynet_vdgi.words.tagger.crf import Crf
 from dynet_vdgi.words.tagger.lemmas import is_lemma
 from dynet_vdgi.words.tagger.retagger import LearningText
-from dynet_vdgi.words.tagger.spelling import TypeMeans
 from dynet_vdgi.words.tagger.state import TaggerState, feats_parts, plain_parts
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 
 FORMAT = 1
 

@@ -1,4 +1,4 @@
-"""Lemmas and bundles of features, lists of words with their tags, and how many tags are right.
+"""Lemmas: those of words seen with them, and rules about endings for other words.
 
 Lemmas are those of words seen with them; others follow rules about endings. A rule is text: `s>` takes an s
 off the end of the lower-cased form, `ies>y` puts a y in place of ies, `=` is the form as it is written. Which
@@ -14,7 +14,7 @@ from itertools import takewhile
 from dynet_vdgi.conllu.faults import has_stray_space
 from dynet_vdgi.conllu.raw_text import form_of
 
-LONGEST = 6
+LONGEST_ENDING = 6
 """Letters of the longest ending that a rule takes off."""
 
 AS_WRITTEN = "="
@@ -33,7 +33,7 @@ def rule_of(form: str, lemma: str) -> str:
     if lemma == form != lower:
         return AS_WRITTEN
     same = n_shared(lower, lemma)
-    return "_" if len(lower) - same > LONGEST else f"{lower[same:]}>{lemma[same:]}"
+    return "_" if len(lower) - same > LONGEST_ENDING else f"{lower[same:]}>{lemma[same:]}"
 
 
 def n_shared(one: str, other: str) -> int:

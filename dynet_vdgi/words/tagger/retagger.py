@@ -31,7 +31,8 @@ from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system.array_types import Flags, Floats, Floats32, Ints
 from dynet_vdgi.universal.encoding import MIXED, N_TAGS, NO_GAP, STRONG, TAG, WEAK, kind_of_gap
 from dynet_vdgi.words.tagger.crf import checked
-from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes
+from dynet_vdgi.words.tagger.spelling import WordTypes
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS, N_OF_TEXT, SIDES, CountedWords, cases_of
 
 MOST_WORDS = 20_000
@@ -44,13 +45,13 @@ KIND, FORMAT = "retagger", 1
 CLIP = 3.0
 """Standardised numbers lie within this of zero."""
 
-LEAST = np.float32(1e-4)
+LEAST_PROBABILITY = np.float32(1e-4)
 """Added to probabilities before their logarithm is taken."""
 
-SHARE = 0.8
+NETWORK_SHARE = 0.8
 """Of the network's log-probabilities beside the tagger's."""
 
-SHIFT, DOUBT, FEW = 0.6, 20.0, 100
+SHIFT, DOUBT, FEW_TAGGED_WORDS = 0.6, 20.0, 100
 """How far new words' tags are moved towards those expected, a power; rare types that equal what is found without; new
 words that halve the power."""
 
@@ -64,6 +65,13 @@ N_SAID = 4 * N_TAGS + 5 + len(SIDES) * 2 * (N_TAGS + 1)
 
 FEWEST = 100
 """Tagged words that a tagger has seen at least, as far as the network is concerned."""
+
+_COLUMN = {**TAG, "CONJ": TAG["CCONJ"]}
+
+_GAPS = NO_GAP, WEAK, MIXED, STRONG
+
+STANDARD = {"mean": N_NUMBERS, "scale": N_NUMBERS, "text.mean": N_OF_TEXT, "text.scale": N_OF_TEXT}
+"""Arrays that standardise numbers."""
 
 
 class LearningText(Struct, frozen=True, dict=True):
@@ -113,9 +121,6 @@ class LearningText(Struct, frozen=True, dict=True):
 def _sentences(words: WordTypes, first: Ints) -> list[list[str]]:
     forms = [words.forms[k] for k in words.types[: first[-1]].tolist()]
     return [forms[start:end] for start, end in zip(first.tolist(), first[1:].tolist())]
-
-
-_COLUMN = {**TAG, "CONJ": TAG["CCONJ"]}
 
 
 class RetaggerInput(NamedTuple):
@@ -204,15 +209,12 @@ def _flags(words: WordTypes, is_mark: Flags, at: Ints, first: Ints) -> Floats:
     return np.concatenate([np.stack([capital, *places], 1), np.eye(4)[gaps[before]], np.eye(4)[gaps[before + 1]]], 1)
 
 
-_GAPS = NO_GAP, WEAK, MIXED, STRONG
-
-
 def _as_expected(p: Floats, is_new: Flags, tag_counts: Floats) -> Floats:
     """The probabilities (W, U), with new words' moved towards as much of each tag as there is among rare types."""
     n, mean = int(is_new.sum()), p[is_new].sum(0) / max(1, is_new.sum())
     rare = tag_counts[tag_counts.sum(1) == 1].sum(0)  # of each tag, types with one tagged word
     expected = (rare + DOUBT * mean) / (rare.sum() + DOUBT)
-    power = SHIFT * n / (n + FEW)
+    power = SHIFT * n / (n + FEW_TAGGED_WORDS)
     result: Floats = p.copy()
     result[is_new] = _shares(p[is_new] * (expected / np.maximum(mean, 1e-6)) ** power)
     return result
@@ -227,10 +229,6 @@ def shapes(width: int, hidden: int, language: int) -> dict[str, tuple[int, ...]]
         "out": (N_TAGS, 2 * hidden + width), "out.bias": (N_TAGS,), "trust": (1,),
         **{f"lstm0.{side}.{part}": shape for side in ("forward", "backward") for part, shape in lstm.items()},
     }  # fmt: skip
-
-
-STANDARD = {"mean": N_NUMBERS, "scale": N_NUMBERS, "text.mean": N_OF_TEXT, "text.scale": N_OF_TEXT}
-"""Arrays that standardise numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +257,7 @@ class Retagger:
         x = np.maximum(words @ w["words"].T + its.said @ w["said"].T + language, 0)
         y = Layer(w, 0)(Packing(its.first), x)
         logits = np.concatenate([y, x], 1) @ w["out"].T + w["out.bias"]
-        logits += w["trust"] * np.log(its.said[:, :N_TAGS] + LEAST)
+        logits += w["trust"] * np.log(its.said[:, :N_TAGS] + LEAST_PROBABILITY)
         p = np.exp(logits - logits.max(1, keepdims=True, initial=-np.inf))
         return np.asarray(p / p.sum(1, keepdims=True))
 
@@ -272,7 +270,9 @@ class Retagger:
         if not (is_free & ~said.is_mark).any():
             return result
         its, columns = input_of(text, words, said), said.columns
-        mixture = self.probabilities(its) ** SHARE * (its.said[:, :N_TAGS] + LEAST) ** (1 - SHARE)
+        mixture = self.probabilities(its) ** NETWORK_SHARE * (its.said[:, :N_TAGS] + LEAST_PROBABILITY) ** (
+            1 - NETWORK_SHARE
+        )
         p = _as_expected(_shares(np.asarray(mixture * columns.any(0))), its.is_new, text.tag_counts)
         chosen, is_universal = is_free[its.at], columns.any(1)
         at = its.at[chosen]

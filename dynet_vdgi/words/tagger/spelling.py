@@ -12,20 +12,20 @@ Letters: V word types, L letters of all types, N words, S sentences, T tags.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.nfc import nfc
-from dynet_vdgi.errors import ModelError
-from dynet_vdgi.system.array_types import Codes, Floats, Ints
+from dynet_vdgi.features.hashing import text_code, unordered_pair_code
+from dynet_vdgi.system.array_types import Codes, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.words.tagger.chain import Numbers
-from dynet_vdgi.words.tagger.crf import Items, Tokens, checked, coded
+from dynet_vdgi.words.tagger.crf import Items, Tokens
+from dynet_vdgi.words.tagger.spelling_templates import SpellingTemplate
 
 Letters = NDArray[np.uint32]
 
@@ -43,21 +43,19 @@ MOST_FEATURES = 64
 OUTSIDE = 0
 """The type of what is before the first word and after the last."""
 
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_SHAPES = {"Lu": "X", "Lt": "X", "Ll": "x"}
 
-
-@compiled
-def mixed(code: np.uint64, other: np.uint64) -> np.uint64:
-    """A 64-bit number for a pair of such numbers."""
-    product = (code ^ other) * _FACTOR
-    mixture: np.uint64 = product ^ (product >> np.uint64(29))
-    return mixture
+_PLACES = Items(
+    np.array([0, 0, 1, 2, 4]),
+    np.array([text_code(text) for text in ("capital", "first", "first", "first and capital")], np.uint64),
+)
+"""Elsewhere; a capital elsewhere; the first word; the first word with a capital."""
 
 
 @compiled
 def feature(code: np.uint64, template: int, slot: int) -> np.uint64:
     """The code of a feature."""
-    return mixed(mixed(code, np.uint64(template + 1)), np.uint64(slot + 1))
+    return unordered_pair_code(unordered_pair_code(code, np.uint64(template + 1)), np.uint64(slot + 1))
 
 
 @compiled
@@ -74,42 +72,40 @@ def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: C
             first[SLOTS * v + slot] = count
             code = np.uint64(end - start)
             for at in range(start, end):
-                code = mixed(code, np.uint64(letters[at]))
-            codes[count] = feature(code, 0, slot)
+                code = unordered_pair_code(code, np.uint64(letters[at]))
+            codes[count] = feature(code, SpellingTemplate.FORM, slot)
             count += 1
             if slot > 2 or (v == OUTSIDE and slot):
                 continue
-            codes[count] = feature(whole[v, 0], 1, slot)
+            codes[count] = feature(whole[v, 0], SpellingTemplate.SHAPE, slot)
             count += 1
             longest = SUFFIX if slot == 0 else 3
             code = np.uint64(0)
             for k in range(min(longest, end - start)):
-                code = mixed(code, np.uint64(letters[end - 1 - k]))
-                codes[count] = feature(code, 2 + k, slot)
+                code = unordered_pair_code(code, np.uint64(letters[end - 1 - k]))
+                codes[count] = feature(code, SpellingTemplate.LAST_LETTER + k, slot)
                 count += 1
             longest = PREFIX if slot == 0 else 2
             code = np.uint64(0)
             for k in range(min(longest, end - start)):
-                code = mixed(code, np.uint64(letters[start + k]))
+                code = unordered_pair_code(code, np.uint64(letters[start + k]))
                 if slot == 0 or k == 1 or end - start == 1:
-                    codes[count] = feature(code, 10 + k, slot)
+                    codes[count] = feature(code, SpellingTemplate.FIRST_LETTER + k, slot)
                     count += 1
             if slot == 0:
-                codes[count] = feature(np.uint64(min(8, end - start)), 20, slot)
-                codes[count + 1] = feature(np.uint64(0), 21, slot)
+                codes[count] = feature(np.uint64(min(8, end - start)), SpellingTemplate.LENGTH, slot)
+                codes[count + 1] = feature(np.uint64(0), SpellingTemplate.ALWAYS, slot)
                 count += 2
                 if whole[v, 1]:
-                    codes[count] = feature(whole[v, 1], 22, slot)
+                    codes[count] = feature(whole[v, 1], SpellingTemplate.CASED_FORM, slot)
                     count += 1
                 if whole[v, 2]:
-                    codes[count] = feature(np.uint64(0), 23, slot)
+                    codes[count] = feature(np.uint64(0), SpellingTemplate.HYPHEN, slot)
                     count += 1
     first[SLOTS * (len(ends) - 1)] = count
 
 
 _FILL = Kernel(fill_codes, "the tagger")
-
-_SHAPES = {"Lu": "X", "Lt": "X", "Ll": "x"}
 
 
 @lru_cache(maxsize=20_000)
@@ -136,7 +132,8 @@ def items_of(forms: Sequence[str]) -> Items:
     np.cumsum([len(each) for each in lower], out=ends[1:])
     letters = np.frombuffer("".join(lower).encode("utf-32-le", "surrogatepass"), np.uint32)
     whole = [
-        (coded(shape(form)), coded(form) if form != low else 0, "-" in low[1:-1]) for form, low in zip(forms, lower)
+        (text_code(shape(form)), text_code(form) if form != low else 0, "-" in low[1:-1])
+        for form, low in zip(forms, lower)
     ]
     first = np.zeros(SLOTS * len(forms) + 1, np.int64)
     codes = np.zeros(MOST_FEATURES * len(forms), np.uint64)
@@ -178,13 +175,6 @@ class WordTypes(NamedTuple):
         return Tokens(joined(items, _PLACES), uses.astype(np.int32), self.first)
 
 
-_PLACES = Items(
-    np.array([0, 0, 1, 2, 4]),
-    np.array([coded(text) for text in ("capital", "first", "first", "first and capital")], np.uint64),
-)
-"""Elsewhere; a capital elsewhere; the first word; the first word with a capital."""
-
-
 def joined(one: Items, other: Items) -> Items:
     """The items of both."""
     return Items(np.concatenate([one.first, one.first[-1] + other.first[1:]]), np.concatenate([one.codes, other.codes]))
@@ -210,112 +200,3 @@ def around(types: Ints, first: Ints, offsets: Sequence[int]) -> Numbers:
         inside = (at >= first[sentence]) & (at < first[sentence + 1])
         found[inside, k] = types[at[inside]]
     return found
-
-
-MEANS_OFFSETS = (0, -1, 1)
-"""The words whose means a word sees."""
-
-BINS = 4
-"""The probability of the most probable tag is seen in quarters."""
-
-LEAST_PROBABILITY = 0.15
-"""Least probability of a second or third tag that is seen."""
-
-
-@dataclass(frozen=True, eq=False)
-class TypeMeans:
-    """Sums of probabilities, and numbers of occurrences."""
-
-    keys: Codes  # (V,), ascending
-    sums: Floats  # (V, T)
-    counts: Floats  # (V,)
-
-    @classmethod
-    def of(cls, words: WordTypes, marginals: Floats) -> TypeMeans:
-        """Those of words with these marginals (N, T)."""
-        n = len(words.lower_forms)
-        lower = words.lower[words.types]
-        counts = np.asarray(np.bincount(lower, minlength=n), np.float64)
-        columns = [np.bincount(lower, column, n) for column in marginals.T]
-        keys = np.array([coded(form) for form in words.lower_forms[1:]], np.uint64)
-        order = np.argsort(keys)
-        return cls(keys[order], np.stack(columns, axis=1).astype(np.float64)[1:][order], counts[1:][order])
-
-    def plus(self, other: TypeMeans) -> TypeMeans:
-        """Those of both texts together."""
-        keys, place = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
-        sums, counts = np.zeros((len(keys), self.sums.shape[1])), np.zeros(len(keys))
-        for each, its in ((self, place[: len(self.keys)]), (other, place[len(self.keys) :])):
-            sums[its] += each.sums
-            counts[its] += each.counts
-        return TypeMeans(keys, sums, counts)
-
-    def of_words(self, words: WordTypes) -> Floats:
-        """The mean (W, T) of each lower-cased form of these words; 0 for the first, which is no word."""
-        means = np.zeros((len(words.lower_forms), self.sums.shape[1]))
-        means[1:] = self.of_codes(np.array([coded(form) for form in words.lower_forms[1:]], np.uint64))
-        return means
-
-    def of_codes(self, codes: Codes) -> Floats:
-        """The mean (C, T) of each type, by the code of its form; 0 for others."""
-        place = np.minimum(np.searchsorted(self.keys, codes), len(self.keys) - 1)
-        means = self.sums[place] / self.counts[place, None]
-        means[self.keys[place] != codes] = 0.0
-        return means
-
-    def seen(self, tokens: Tokens, words: WordTypes) -> Tokens:
-        """The tokens of these words, all of which have means, with features of means."""
-        items = items_of_means(self.of_words(words))
-        n_offsets = len(MEANS_OFFSETS)
-        types = around(words.lower[words.types], words.first, MEANS_OFFSETS)
-        return with_items(tokens, items, types * n_offsets + np.arange(n_offsets))
-
-    def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
-        """The arrays that `from_arrays` reads."""
-        return {
-            prefix + "keys": self.keys,
-            prefix + "sums": self.sums.astype(np.float32),
-            prefix + "counts": self.counts.astype(np.float32),
-        }
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], prefix: str, n_tags: int, what: str = "tagger"
-    ) -> TypeMeans:
-        """The means in these arrays; others are ignored. Raises: ModelError, they do not fit together."""
-        keys = checked(arrays, prefix + "keys", "u8", (None,), what)
-        sums = checked(arrays, prefix + "sums", "f4", (len(keys), n_tags), what)
-        counts = checked(arrays, prefix + "counts", "f4", (len(keys),), what)
-        if not (keys[1:] > keys[:-1]).all() or not (counts > 0).all() or not (sums >= 0).all():
-            raise ModelError(f"no {what}: {prefix}keys do not ascend, or a number is not positive")
-        if not (sums <= 1.01 * counts[:, None]).all():  # they are sums of rounded probabilities
-            raise ModelError(f"no {what}: {prefix}sums have a mean above 1")
-        return cls(keys, sums.astype(np.float64), counts.astype(np.float64))
-
-
-def items_of_means(means: Floats) -> Items:
-    """The items (3 W,) of means (W, T), the first of which stands for no word: for each, by MEANS_OFFSETS."""
-    n, n_tags = means.shape
-    ranked = np.argsort(-means, axis=1, kind="stable")[:, :3]
-    value = np.take_along_axis(means, ranked, axis=1)
-    bins = np.minimum((value[:, 0] * BINS).astype(np.int64), BINS - 1)
-    # Features: the best tag; with its bin; the second and the third tag.
-    codes = np.zeros((n, len(MEANS_OFFSETS), 4), np.uint64)
-    there = np.zeros((n, 4), np.bool_)
-    for k, offset in enumerate(MEANS_OFFSETS):
-        of_best, of_bin, of_others = (
-            np.array([coded(f"{offset}:{name}={tag}") for tag in range(count)], np.uint64)
-            for name, count in (("best", n_tags), ("bin", n_tags * BINS), ("other", n_tags))
-        )
-        codes[:, k, 0] = of_best[ranked[:, 0]]
-        codes[:, k, 1] = of_bin[ranked[:, 0] * BINS + bins]
-        for j in range(1, min(3, n_tags)):
-            codes[:, k, j + 1] = of_others[ranked[:, j]]
-            there[:, j + 1] = value[:, j] > LEAST_PROBABILITY
-        codes[0, k, 0] = coded(f"{offset}:outside")
-    there[:, :2] = True
-    there[0, 1:] = False
-    chosen = np.broadcast_to(there[:, None, :], codes.shape)
-    first = np.zeros(n * len(MEANS_OFFSETS) + 1, np.int64)
-    np.cumsum(chosen.sum(axis=2).ravel(), out=first[1:])
-    return Items(first, codes[chosen])

@@ -1,4 +1,4 @@
-"""What a tagger has learnt, what its bundles consist of, and its file: a zip of plain data, never code."""
+"""What a tagger has learnt, as one value, and the parts of which its bundles of FEATS consist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from dynet_vdgi.words.tagger.bundles import Bundles, Parts
 from dynet_vdgi.words.tagger.crf import Crf
 from dynet_vdgi.words.tagger.retagger import LearningText
-from dynet_vdgi.words.tagger.spelling import TypeMeans
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 
 UNKNOWN = "_"
 

@@ -22,7 +22,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 UNKNOWN = "_"
 
-SHOWN = 10
+WORDS_SHOWN = 10
 """Words that a warning names."""
 
 
@@ -80,11 +80,11 @@ class TagList:
                 bundles[k] = pair if has_feats else (UNKNOWN, UNKNOWN)
         lower = {form.lower() for form in found}
         if absent := [form for form in self.tags if form not in lower]:
-            words = listed(absent, SHOWN)
+            words = listed(absent, WORDS_SHOWN)
             logger.warning("%s: %s never in the text: %s", self.name, count(len(absent), "word"), words)
         if other := [form for form in self.tags if form in ambiguous]:
             what = "with another tag in the sentences, which counts"
-            logger.info("%s: %s %s: %s", self.name, count(len(other), "word"), what, listed(other, SHOWN))
+            logger.info("%s: %s %s: %s", self.name, count(len(other), "word"), what, listed(other, WORDS_SHOWN))
         if self.n_empty:
             logger.info("%s: %s without a tag yet", self.name, count(self.n_empty, "word"))
         return upos, bundles

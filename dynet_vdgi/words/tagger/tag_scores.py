@@ -11,7 +11,7 @@ from dynet_vdgi.errors import UsageError
 
 METRICS = ("UPOS", "XPOS", "FEATS", "UPOS and FEATS", "lemma")
 
-NOTHING = "_"
+NO_VALUE = "_"
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
     for mine, its in zip(_words(ours), _words(theirs)):
         n_words += 1
         form, upos, xpos, feats, lemma = mine
-        has_tag = upos != NOTHING
+        has_tag = upos != NO_VALUE
         is_scored = (
             has_tag,
-            xpos != NOTHING,
-            has_tag or feats != NOTHING,
+            xpos != NO_VALUE,
+            has_tag or feats != NO_VALUE,
             has_tag,
-            lemma != NOTHING or form == NOTHING,
+            lemma != NO_VALUE or form == NO_VALUE,
         )
         same = [a == b for a, b in zip(mine[1:], its[1:])]
         is_right = (same[0], same[1], same[2], same[0] and same[2], same[3])
@@ -60,6 +60,6 @@ def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
 
 def _words(sentences: Iterable[Sentence]) -> Iterable[tuple[str, ...]]:
     """Form, UPOS, XPOS, FEATS and lemma of each word."""
-    nothing = repeat(NOTHING)
+    nothing = repeat(NO_VALUE)
     for s in sentences:
         yield from zip(s.forms, s.upos or s.tags, s.xpos or nothing, s.feats or nothing, s.lemmas or nothing)

@@ -25,18 +25,20 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.soft_tags import SoftTags
 from dynet_vdgi.conllu.writing import with_columns, with_notes
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.features.hashing import text_code
 from dynet_vdgi.models import archive
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.words.tagger.bundles import Bundles
 from dynet_vdgi.words.tagger.chain import FREE
-from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, coded, seen_with
+from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, seen_with
 from dynet_vdgi.words.tagger.files import load, members
 from dynet_vdgi.words.tagger.lemmas import applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, Said
-from dynet_vdgi.words.tagger.spelling import TypeMeans, WordTypes, with_items
+from dynet_vdgi.words.tagger.spelling import WordTypes, with_items
 from dynet_vdgi.words.tagger.state import UNKNOWN, TaggerState, feats_parts, named_parts, plain_parts, values_of
 from dynet_vdgi.words.tagger.tag_list import TagList
+from dynet_vdgi.words.tagger.type_means import TypeMeans
 
 FOLDS = 5
 """Random fields of the first pass; each leaves out another fifth of the tagged sentences."""
@@ -44,18 +46,18 @@ FOLDS = 5
 ITERATIONS = 50, 80
 """Of learning, in the first pass and in the second."""
 
-LISTED = 300
+LISTED_SENTENCES = 300
 """Raw sentences whose listed words are learnt from; more cost time and do not help (fr, wo)."""
 
 GOOD_ACCURACY = 0.9
 """UPOS accuracy below which corrected tags help a parser more than corrected trees (see docs/results)."""
 
-BELOW = "below 90 %, corrected tags help a parser more than corrected trees"
+BELOW_GOOD_ACCURACY = "below 90 %, corrected tags help a parser more than corrected trees"
 
 MOST_RETAGGED = 5000
 """Tagged words beyond which what other languages teach a tagger of few sentences is not asked for."""
 
-BATCH = 2000
+BATCH_SENTENCES = 2000
 """Sentences that are tagged together, because a word's other occurrences among them inform its tag."""
 
 
@@ -99,7 +101,7 @@ class Tagger:
 
         Equal sentences give equal taggers. `tag_list` is a file of words with their usual tag, as `vdgi tag
         list` writes it to be filled in. Words without a tag that are in the list have this tag then, in the
-        given sentences, in the first LISTED raw ones and in raw ones with a listed word that none had before.
+        given sentences, in the first LISTED_SENTENCES raw ones and in raw ones with a listed word that none had before.
         A word that has another tag somewhere in the sentences is ambiguous, and not looked up.
 
         Raises:
@@ -140,9 +142,9 @@ class Tagger:
         return [each.sentence for each in self.stream(sentences, retag=retag)]
 
     def stream(self, sentences: Sentences, *, retag: bool = False) -> Iterator[Tagged]:
-        """The sentences that `predict` gives, BATCH at a time, and how probable their tags are."""
+        """The sentences that `predict` gives, BATCH_SENTENCES at a time, and how probable their tags are."""
         rest = iter(sentences_of(sentences, heads="ignored", tags="known"))
-        batches = iter(lambda: list(islice(rest, BATCH)), [])
+        batches = iter(lambda: list(islice(rest, BATCH_SENTENCES)), [])
         learnt = self._fitted()
         return (each for batch in batches for each in _tagged(learnt, batch, retag))
 
@@ -152,7 +154,7 @@ class Tagger:
         The tags are chosen as if no word had one. XPOS is that of the word's FEATS, or of the most probable.
         """
         learnt = self._fitted()
-        tags = universal(sentence)
+        tags = universal_tags(sentence)
         asked = vars(self).get("_asked")  # whoever corrects a sentence asks after each change
         if asked is None or asked[0] is not learnt or asked[1] != sentence.forms:
             words = WordTypes.of([sentence.forms])
@@ -214,7 +216,7 @@ class Tagger:
     @property
     def told(self) -> str:
         """A line about its quality, and what a user should do about it."""
-        return f"the tagger {self.quality}" + ("" if self.is_enough else f"; {BELOW}")
+        return f"the tagger {self.quality}" + ("" if self.is_enough else f"; {BELOW_GOOD_ACCURACY}")
 
     @property
     def is_enough(self) -> bool:
@@ -248,7 +250,7 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
     """What `Tagger.stream` gives, of sentences that are tagged together."""
     words = WordTypes.of(sentence.forms for sentence in sentences)
     number = {tag: k for k, tag in enumerate(learnt.tags)}
-    gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal(sentence)]
+    gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal_tags(sentence)]
     tokens = words.tokens()
     marginals = _marginals(learnt, words, tokens, gold)
     # Retagged probabilities are flatter: the tag is chosen before its FEATS then, not both together.
@@ -288,7 +290,7 @@ def _with_soft(tagged: Tagged, soft: SoftTags) -> Tagged:
     if n_given == len(sentence):
         return tagged
     feats = sentence.feats or (UNKNOWN,) * len(sentence)
-    given = [(k, universal(sentence)[k], feats[k]) for k, chance in enumerate(chances) if chance is None]
+    given = [(k, universal_tags(sentence)[k], feats[k]) for k, chance in enumerate(chances) if chance is None]
     return tagged._replace(sentence=replace(sentence, soft=soft.settled(given)))
 
 
@@ -310,7 +312,7 @@ def said_of(learnt: TaggerState, words: WordTypes, tokens: Tokens, given: Ints) 
     return Said(learnt.tags, learnt.n_words, marginals, means)
 
 
-def universal(sentence: Sentence) -> Sequence[str]:
+def universal_tags(sentence: Sentence) -> Sequence[str]:
     """The UPOS of a sentence's words, `_` where there is none."""
     return sentence.upos or sentence.tags
 
@@ -323,7 +325,7 @@ class _TaggingText:
 
     def __init__(self, sentences: Sequence[Sentence], listing: TagList | None = None) -> None:
         self.words = WordTypes.of(sentence.forms for sentence in sentences)
-        tags = [tag for sentence in sentences for tag in universal(sentence)]
+        tags = [tag for sentence in sentences for tag in universal_tags(sentence)]
         feats, xpos, lemmas = (
             [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]
             for name in ("feats", "xpos", "lemmas")
@@ -361,7 +363,7 @@ def _others(
     for k, forms in enumerate(text):
         new = unseen.intersection(nfc(form).lower() for form in forms)
         unseen -= new
-        if new or k < LISTED:
+        if new or k < LISTED_SENTENCES:
             chosen.append(forms)
         else:
             yield forms
@@ -400,7 +402,7 @@ def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:
     """The tokens with their UPOS and FEATS as a feature, for XPOS and lemmas."""
     known: dict[tuple[str, str], int] = {}
     uses = np.array([known.setdefault(each, len(known)) for each in bundles], np.int64)
-    codes = np.array([coded(f"bundle={tag} {feats}") for tag, feats in known], np.uint64)
+    codes = np.array([text_code(f"bundle={tag} {feats}") for tag, feats in known], np.uint64)
     return with_items(tokens, Items(np.arange(len(codes) + 1), codes), uses[:, None])
 
 
@@ -414,7 +416,7 @@ def _filled(
     retag: bool,
 ) -> Tagged:
     """The sentence with the tags found for words that have none, or for all."""
-    columns = (sentence.lemmas, universal(sentence), sentence.xpos, sentence.feats)
+    columns = (sentence.lemmas, universal_tags(sentence), sentence.xpos, sentence.feats)
     old = lemma, upos, own_xpos, own_feats = [list(c or (UNKNOWN,) * len(sentence)) for c in columns]
     found: list[float | None] = list(chances)
     n_given = 0

@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from dynet_vdgi.conllu.punctuation import is_mark
+from dynet_vdgi.features.hashing import text_code
 from dynet_vdgi.system.array_types import Codes, Flags, Floats, Floats32, Ints
-from dynet_vdgi.words.tagger.crf import coded
 from dynet_vdgi.words.tagger.spelling import WordTypes
 
 BANDS = 7
@@ -59,7 +59,7 @@ class CountedWords:
     """The words of a text, and the numbers of their types and of the text."""
 
     number: dict[str, int]  # of types; "" is 0
-    codes: Codes  # (V,): of `crf.coded`
+    codes: Codes  # (V,): of `hashing.text_code`
     spelling: Flags  # (V, 8): `spelt`
     lengths: Ints  # (V,)
     sides: Ints  # (V, SIDES): equal where letters are
@@ -75,7 +75,7 @@ class CountedWords:
         of_lower = np.array([number[form] for form in words.lower_forms], np.int64)
         sides = [[*map(hash, (f[-1:], f[-2:], f[-3:], f[:2], f[:3], f[: max(3, len(f) - 2)]))] for f in forms]
         return cls(
-            number, np.array([coded(form) for form in forms], np.uint64),
+            number, np.array([text_code(form) for form in forms], np.uint64),
             np.array([spelt(form) for form in forms], np.bool_).reshape(-1, 8),
             np.array([len(form) for form in forms], np.int64), np.array(sides, np.int64).reshape(-1, len(SIDES)),
             of_lower[words.lower][words.types], cases_of(words), words.first,

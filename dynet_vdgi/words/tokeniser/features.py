@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dynet_vdgi.features.hashing import pair_code
 from dynet_vdgi.system.array_types import Codes, Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
 from dynet_vdgi.words.tokeniser.symbols import LAST_LETTER, LETTERS, N_KINDS, NUMBER, WHITE, Numbers, Symbols
+from dynet_vdgi.words.tokeniser.unit_templates import UnitTemplate
 
 LEFT, RIGHT = 3, 4
 """How far single symbols are seen."""
@@ -24,11 +26,7 @@ LONGEST_ENDING = 8
 MOST_FEATURES = 64
 """Of a unit."""
 
-_A = np.uint64(0x9E3779B97F4A7C15)
-
-_B = np.uint64(0xC2B2AE3D27D4EB4F)
-
-_DOWN, _ONE, _TWO, _THREE = (np.uint64(number) for number in (29, 1, 2, 3))
+_ONE, _TWO, _THREE = (np.uint64(number) for number in (1, 2, 3))
 
 _ALL_KINDS, _SORTS = np.uint64(N_KINDS), np.uint64(4)
 
@@ -55,13 +53,6 @@ class KnownWeights(NamedTuple):
 
 
 @compiled
-def mixed(a: np.uint64, b: np.uint64) -> Any:
-    """One hash of two numbers."""
-    h = (a ^ (b * _A)) * _B
-    return h ^ (h >> _DOWN)
-
-
-@compiled
 def fill_window(w: Window) -> None:
     """Fills in all arrays but the first two."""
     n = len(w.codes)
@@ -69,17 +60,17 @@ def fill_window(w: Window) -> None:
         code, kind = np.uint64(w.codes[i]), np.uint64(w.kinds[i])
         if i == 0 or w.kinds[i] <= WHITE or w.kinds[i - 1] <= WHITE:
             w.begins[i] = i
-            w.before[i], w.shapes[i] = mixed(_ONE, code), mixed(_TWO, kind)
+            w.before[i], w.shapes[i] = pair_code(_ONE, code), pair_code(_TWO, kind)
         else:
             w.begins[i] = w.begins[i - 1]
-            w.before[i] = mixed(w.before[i - 1], code)
-            w.shapes[i] = w.shapes[i - 1] if w.kinds[i] == w.kinds[i - 1] else mixed(w.shapes[i - 1], kind)
+            w.before[i] = pair_code(w.before[i - 1], code)
+            w.shapes[i] = w.shapes[i - 1] if w.kinds[i] == w.kinds[i - 1] else pair_code(w.shapes[i - 1], kind)
     for i in range(n - 1, -1, -1):
         if i + 1 == n or w.kinds[i] <= WHITE or w.kinds[i + 1] <= WHITE:
             w.ends[i], w.after[i] = i, _THREE
         else:
             w.ends[i] = w.ends[i + 1]
-            w.after[i] = mixed(w.after[i + 1], np.uint64(w.codes[i + 1]))
+            w.after[i] = pair_code(w.after[i + 1], np.uint64(w.codes[i + 1]))
 
 
 @compiled
@@ -91,13 +82,13 @@ def sort_of(kind: int) -> Any:
 @compiled
 def single_key(d: int, code: int, is_kind: int) -> Any:
     """The feature of a symbol's code or kind at distance d."""
-    return mixed(np.uint64(2 * (d + LEFT) + is_kind + 1), np.uint64(code))
+    return pair_code(np.uint64(2 * (d + LEFT) + is_kind + 1), np.uint64(code))
 
 
 @compiled
 def put(keys: Codes, n: int, t: int, h: np.uint64) -> int:
     """Adds a feature of template t; returns the number of features."""
-    keys[n] = mixed(np.uint64(100 + t), h)
+    keys[n] = pair_code(np.uint64(100 + t), h)
     return n + 1
 
 
@@ -122,73 +113,74 @@ def fill_keys(w: Window, i: int, keys: Codes) -> int:
     c0, c1, c2 = np.uint64(c[i]), np.uint64(c[i + 1]), np.uint64(c[i + 2])
     b1, b2, b3 = np.uint64(c[i - 1]), np.uint64(c[i - 2]), np.uint64(c[i - 3])
     c3, c4 = np.uint64(c[i + 3]), np.uint64(c[i + 4])
-    left2, right2 = mixed(b1, c0), mixed(c1, c2)
-    left3, right3 = mixed(left2, b2), mixed(right2, c3)
-    n = put(keys, 0, 0, _ONE)
-    n = put(keys, n, 1, left2)
-    n = put(keys, n, 2, mixed(c0, c1))
-    n = put(keys, n, 3, right2)
-    n = put(keys, n, 4, mixed(left2, c1))
-    n = put(keys, n, 5, left3)
-    n = put(keys, n, 6, mixed(c0, right2))
-    n = put(keys, n, 7, right3)
-    n = put(keys, n, 8, mixed(left3, b3))
-    n = put(keys, n, 9, mixed(right3, c4))
-    n = put(keys, n, 10, mixed(left3, right3))
-    n = put(keys, n, 11, w.before[i])
-    n = put(keys, n, 12, w.after[i])
+    left2, right2 = pair_code(b1, c0), pair_code(c1, c2)
+    left3, right3 = pair_code(left2, b2), pair_code(right2, c3)
+    n = put(keys, 0, UnitTemplate.ALWAYS, _ONE)
+    n = put(keys, n, UnitTemplate.L1_C, left2)
+    n = put(keys, n, UnitTemplate.C_R1, pair_code(c0, c1))
+    n = put(keys, n, UnitTemplate.R1_R2, right2)
+    n = put(keys, n, UnitTemplate.L1_C_R1, pair_code(left2, c1))
+    n = put(keys, n, UnitTemplate.L2_TO_C, left3)
+    n = put(keys, n, UnitTemplate.C_TO_R2, pair_code(c0, right2))
+    n = put(keys, n, UnitTemplate.R1_TO_R3, right3)
+    n = put(keys, n, UnitTemplate.L3_TO_C, pair_code(left3, b3))
+    n = put(keys, n, UnitTemplate.R1_TO_R4, pair_code(right3, c4))
+    n = put(keys, n, UnitTemplate.L2_TO_R3, pair_code(left3, right3))
+    n = put(keys, n, UnitTemplate.UP_TO_C, w.before[i])
+    n = put(keys, n, UnitTemplate.AFTER_C, w.after[i])
     n_before, n_after = min(4, i - w.begins[i]), min(4, w.ends[i] - i)
-    n = put(keys, n, 13, np.uint64(8 * n_before + n_after))
+    n = put(keys, n, UnitTemplate.SYMBOLS_UP_TO_AND_AFTER_C, np.uint64(8 * n_before + n_after))
     # Kinds, which are seen often enough even of characters that are not.
     k0, k1, k2, k3 = np.uint64(k[i]), np.uint64(k[i + 1]), np.uint64(k[i + 2]), np.uint64(k[i + 3])
     around = (np.uint64(k[i - 1]) * _ALL_KINDS + k0) * _ALL_KINDS + k1
-    n = put(keys, n, 14, around)
-    n = put(keys, n, 15, (k0 * _ALL_KINDS + k1) * _ALL_KINDS + k2)
-    n = put(keys, n, 16, ((k0 * _ALL_KINDS + k1) * _ALL_KINDS + k2) * _ALL_KINDS + k3)
-    n = put(keys, n, 17, (around * _ALL_KINDS + np.uint64(k[i - 2])) * _ALL_KINDS + k2)
-    n = put(keys, n, 18, np.uint64(c[i] == c[i + 1]) * _ALL_KINDS + k0)
+    n = put(keys, n, UnitTemplate.KINDS_L1_TO_R1, around)
+    n = put(keys, n, UnitTemplate.KINDS_C_TO_R2, (k0 * _ALL_KINDS + k1) * _ALL_KINDS + k2)
+    n = put(keys, n, UnitTemplate.KINDS_C_TO_R3, ((k0 * _ALL_KINDS + k1) * _ALL_KINDS + k2) * _ALL_KINDS + k3)
+    n = put(keys, n, UnitTemplate.KINDS_L2_TO_R2, (around * _ALL_KINDS + np.uint64(k[i - 2])) * _ALL_KINDS + k2)
+    n = put(keys, n, UnitTemplate.KIND_OF_C_IF_REPEATED, np.uint64(c[i] == c[i + 1]) * _ALL_KINDS + k0)
     s0, s1, s2, s3 = sort_of(k[i]), sort_of(k[i + 1]), sort_of(k[i + 2]), sort_of(k[i + 3])
     r1, r2 = sort_of(k[i - 1]), sort_of(k[i - 2])
     near = (r1 * _SORTS + s0) * _SORTS + s1
-    n = put(keys, n, 19, near)
-    n = put(keys, n, 20, near * _SORTS + s2)
-    n = put(keys, n, 21, ((near * _SORTS + s2) * _SORTS + s3) * _SORTS + r2)
-    n = put(keys, n, 22, mixed(c0, r1 * _SORTS + s1))
-    n = put(keys, n, 23, mixed(c1, s0 * _SORTS + s2))
-    n = put(keys, n, 24, mixed(c0, (r1 * _SORTS + s1) * _SORTS + s2))
-    n = put(keys, n, 25, mixed(c1, ((s0 * _SORTS + s2) * _SORTS + s3) * _SORTS + r1))
+    n = put(keys, n, UnitTemplate.SORTS_L1_TO_R1, near)
+    n = put(keys, n, UnitTemplate.SORTS_L1_TO_R2, near * _SORTS + s2)
+    n = put(keys, n, UnitTemplate.SORTS_L2_TO_R3, ((near * _SORTS + s2) * _SORTS + s3) * _SORTS + r2)
+    n = put(keys, n, UnitTemplate.C_SORTS_L1_R1, pair_code(c0, r1 * _SORTS + s1))
+    n = put(keys, n, UnitTemplate.R1_SORTS_C_R2, pair_code(c1, s0 * _SORTS + s2))
+    n = put(keys, n, UnitTemplate.C_SORTS_L1_R1_R2, pair_code(c0, (r1 * _SORTS + s1) * _SORTS + s2))
+    n = put(keys, n, UnitTemplate.R1_SORTS_L1_C_R2_R3, pair_code(c1, ((s0 * _SORTS + s2) * _SORTS + s3) * _SORTS + r1))
     if s0 == _THREE or (s0 == _ONE and s1 == _THREE):  # an abbreviation with its full stop?
         at = i if s0 == _THREE else i + 1
         letters = letters_before(w, at)
-        mark, side = mixed(_ONE, np.uint64(c[at])), np.uint64(at - i)
+        mark, side = pair_code(_ONE, np.uint64(c[at])), np.uint64(at - i)
         few = np.uint64(2 * (letters // 8) + ((letters % 8) <= 2))
-        n = put(keys, n, 44, mixed(mark, _TWO * np.uint64(letters) + side))
-        n = put(keys, n, 45, mixed(mark, _TWO * few + side))
-        kinds = np.uint64(k[at + 1]) * _ALL_KINDS + np.uint64(k[at + 2])
-        n = put(keys, n, 46, mixed(mark, (_TWO * few + side) * _ALL_KINDS * _ALL_KINDS + kinds))
+        n = put(keys, n, UnitTemplate.MARK_LETTERS_BEFORE, pair_code(mark, _TWO * np.uint64(letters) + side))
+        n = put(keys, n, UnitTemplate.MARK_FEW_LETTERS_BEFORE, pair_code(mark, _TWO * few + side))
+        kinds = (_TWO * few + side) * _ALL_KINDS * _ALL_KINDS
+        kinds += np.uint64(k[at + 1]) * _ALL_KINDS + np.uint64(k[at + 2])
+        n = put(keys, n, UnitTemplate.MARK_FEW_LETTERS_BEFORE_KINDS_AFTER, pair_code(mark, kinds))
     if s1 != s0:  # a token may end here
-        begin, h = w.begins[i], mixed(left3, b3)
+        begin, h = w.begins[i], pair_code(left3, b3)
         for size in range(5, LONGEST_ENDING + 1):
             if i - begin + 1 >= size:
-                h = mixed(h, np.uint64(c[i - size + 1]))
-                n = put(keys, n, 35 + size, h)
-        h = mixed(np.uint64(c[begin]), np.uint64(c[begin + 1]))
-        n = put(keys, n, 38, h)
-        n = put(keys, n, 39, mixed(h, np.uint64(c[begin + 2])))
+                h = pair_code(h, np.uint64(c[i - size + 1]))
+                n = put(keys, n, UnitTemplate.LAST_FIVE + size - 5, h)
+        h = pair_code(np.uint64(c[begin]), np.uint64(c[begin + 1]))
+        n = put(keys, n, UnitTemplate.FIRST_TWO_OF_CHUNK, h)
+        n = put(keys, n, UnitTemplate.FIRST_THREE_OF_CHUNK, pair_code(h, np.uint64(c[begin + 2])))
     if n_after:
-        return put(keys, n, 26, mixed(w.before[i], k1))
+        return put(keys, n, UnitTemplate.UP_TO_C_KIND_OF_R1, pair_code(w.before[i], k1))
     previous, following = w.before[w.begins[i] - 2], w.before[w.ends[i + 2]]  # chunks
-    n = put(keys, n, 27, mixed(following, c1))
-    n = put(keys, n, 28, previous)
-    n = put(keys, n, 29, mixed(w.before[i], k2))
-    n = put(keys, n, 30, mixed(w.before[i], following))
-    n = put(keys, n, 31, mixed(w.before[i], previous))
-    n = put(keys, n, 32, mixed(w.shapes[i], k2))
-    n = put(keys, n, 33, mixed(left2, k2))
-    n = put(keys, n, 34, mixed(left3, k2))
-    n = put(keys, n, 35, mixed(c0, k2))
-    n = put(keys, n, 36, mixed(c0, k2 * _ALL_KINDS + k3))
-    return put(keys, n, 37, mixed(c0, following))
+    n = put(keys, n, UnitTemplate.NEXT_CHUNK_SPACE, pair_code(following, c1))
+    n = put(keys, n, UnitTemplate.PREVIOUS_CHUNK, previous)
+    n = put(keys, n, UnitTemplate.CHUNK_KIND_OF_R2, pair_code(w.before[i], k2))
+    n = put(keys, n, UnitTemplate.CHUNK_NEXT_CHUNK, pair_code(w.before[i], following))
+    n = put(keys, n, UnitTemplate.PREVIOUS_CHUNK_CHUNK, pair_code(w.before[i], previous))
+    n = put(keys, n, UnitTemplate.SHAPE_KIND_OF_R2, pair_code(w.shapes[i], k2))
+    n = put(keys, n, UnitTemplate.L1_C_KIND_OF_R2, pair_code(left2, k2))
+    n = put(keys, n, UnitTemplate.L2_TO_C_KIND_OF_R2, pair_code(left3, k2))
+    n = put(keys, n, UnitTemplate.C_KIND_OF_R2, pair_code(c0, k2))
+    n = put(keys, n, UnitTemplate.C_KINDS_R2_R3, pair_code(c0, k2 * _ALL_KINDS + k3))
+    return put(keys, n, UnitTemplate.C_NEXT_CHUNK, pair_code(c0, following))
 
 
 @compiled

@@ -15,7 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from dynet_vdgi._version import __version__
-from dynet_vdgi.conllu.raw_text import Document, read_documents
+from dynet_vdgi.conllu.raw_documents import read_documents
+from dynet_vdgi.conllu.raw_text import Document
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models.archive import Archive, npz, opened, write
 from dynet_vdgi.system import files

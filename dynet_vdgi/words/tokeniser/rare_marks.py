@@ -25,7 +25,7 @@ _FORMS = (  # marks, and sentences with them
 )
 """O is the first mark and C the last, `w` is a word, a space is a space, everything else is a token."""
 
-RARE = 10
+RARE_OCCURRENCES = 10
 """A mark that the treebank has less often is shown in invented sentences, too."""
 
 
@@ -52,7 +52,7 @@ def invented(documents: Sequence[Document]) -> list[Document]:
     rng = random.Random(1)
     made = []
     for pair, pattern in ((pair, pattern) for pair, patterns in _FORMS for pattern in patterns):
-        if min(marks[mark] for mark in pair) < RARE:
+        if min(marks[mark] for mark in pair) < RARE_OCCURRENCES:
             tokens, text = [], ""
             for c in pattern:
                 piece = {"O": pair[0], "C": pair[-1]}.get(c) or (rng.choice(words) if c == "w" else c)

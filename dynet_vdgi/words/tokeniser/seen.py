@@ -17,13 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.nfc import nfc
-from dynet_vdgi.conllu.raw_text import FORMAT, SPACES, Document, Token
+from dynet_vdgi.conllu.raw_text import (
+    FORMAT,
+    SPACES,
+    Document,
+    Token,
+)
 from dynet_vdgi.system.array_types import Ints
 
 JOINER = "\u200d"
 """It makes one picture of several emoji."""
 
-OFTEN = 10
+LEAST_OCCURRENCES = 10
 """Format characters that the text learnt from has less often are not learnt."""
 
 _ATTACHED = range(0x1160, 0x1200)
@@ -116,7 +121,7 @@ def formats_of(documents: Sequence[Document]) -> tuple[frozenset[str], frozenset
                 words = token.words if len(token.words) > 1 else own
                 n_begin.update(word[0] for word in words if FORMAT.match(word))
     begin = frozenset(letter for letter, n in n_begin.items() if 2 * n >= n_all[letter])
-    return begin, frozenset(letter for letter, n in n_all.items() if n >= OFTEN) - begin
+    return begin, frozenset(letter for letter, n in n_all.items() if n >= LEAST_OCCURRENCES) - begin
 
 
 def seen_document(document: Document, own: Set[str], known: Set[str]) -> Document:

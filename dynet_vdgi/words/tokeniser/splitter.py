@@ -28,7 +28,7 @@ from dynet_vdgi.conllu.raw_text import form_of
 GLUE = "\x1f"
 """Between words that are rewritten as one text; in none of them."""
 
-LONGEST = 12
+LONGEST_ENDING = 12
 """Characters of a beginning or ending that rules look at."""
 
 MOST_WORDS, MOST_LETTERS = 32, 1000
@@ -69,9 +69,9 @@ class Splitter(Struct, frozen=True):
         ends: dict[str, Counter[Rewriting]] = defaultdict(Counter)
         for form, words in known.items():
             begin, end = rewritings(form, GLUE.join(words))
-            for n in range(begin[0], min(LONGEST, len(form)) + 1):
+            for n in range(begin[0], min(LONGEST_ENDING, len(form)) + 1):
                 begins[form[:n]][begin] += 1
-            for n in range(end[0], min(LONGEST, len(form)) + 1):
+            for n in range(end[0], min(LONGEST_ENDING, len(form)) + 1):
                 ends[form[len(form) - n :]][end] += 1
         splitter = cls(known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual))
         if not splitter.weights:
@@ -96,7 +96,7 @@ class Splitter(Struct, frozen=True):
             return (form,)
         words = self.words.get(low)
         if not words:
-            sizes = range(min(LONGEST, len(low)), -1, -1)
+            sizes = range(min(LONGEST_ENDING, len(low)), -1, -1)
             n_begin, begin = _longest(self.begins, [low[:n] for n in sizes])
             n_end, end = _longest(self.ends, [low[len(low) - n :] for n in sizes])
             if n_begin + n_end > len(low):
@@ -165,7 +165,7 @@ def _evidence(form: str, share: float) -> tuple[float, float, float]:
 
 def _endings(form: str) -> list[str]:
     """Endings of a form, the longest first."""
-    return [form[start:] for start in range(max(0, len(form) - LONGEST), len(form))]
+    return [form[start:] for start in range(max(0, len(form) - LONGEST_ENDING), len(form))]
 
 
 def rewritings(form: str, words: str) -> tuple[Rewriting, Rewriting]:

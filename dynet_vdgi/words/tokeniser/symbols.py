@@ -23,7 +23,7 @@ Numbers = NDArray[np.int32]
 EDGE, SPACE, LINE = range(3)
 """Codes of symbols that are no characters: around paragraphs, a space, white space with the end of a line."""
 
-FIRST = 3
+FIRST_CODE = 3
 """Added to the code points of characters."""
 
 PADDING = 5
@@ -47,7 +47,7 @@ N_KINDS = len(_KINDS)
 class Symbols(NamedTuple):
     """A text as symbols; white space at its ends is left out."""
 
-    codes: Numbers  # (N,): FIRST + the lower-cased character, or one of the above
+    codes: Numbers  # (N,): FIRST_CODE + the lower-cased character, or one of the above
     kinds: Numbers  # (N,): by _KINDS; 0 is EDGE
     ids: Numbers  # (N,): numbers of different symbols
     distinct: Numbers  # (D,): a place of each in the arrays above
@@ -73,14 +73,14 @@ def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     borders = runs[within > (0 if lines else 1)]
     times[borders] = PADDING
     codes[borders] = kinds[borders] = 0
-    numbers = np.where(kinds == WHITE, codes, ids[kept] + FIRST)
+    numbers = np.where(kinds == WHITE, codes, ids[kept] + FIRST_CODE)
     numbers[kinds == 0] = EDGE
     codes, kinds, symbols, places = (
         np.pad(np.repeat(array, times), PADDING).astype(np.int32) for array in (codes, kinds, numbers, kept)
     )
     units = np.flatnonzero(kinds > WHITE)
     first = np.append(np.flatnonzero(kinds[units - 1] == 0), len(units))
-    distinct = np.zeros(len(known) + FIRST, np.int32)
+    distinct = np.zeros(len(known) + FIRST_CODE, np.int32)
     distinct[symbols] = np.arange(len(symbols))
     return Symbols(codes, kinds, symbols, distinct, units.astype(np.int32), places[units], first)
 
@@ -92,4 +92,4 @@ def code_and_kind(character: str) -> tuple[int, int]:
     lower = character.lower()
     category = unicodedata.category(character)
     kind = "!" if character in _ENDS else category if category in _NUMBERS else category[0]
-    return FIRST + ord(lower if len(lower) == 1 else character), _NUMBERS[kind]
+    return FIRST_CODE + ord(lower if len(lower) == 1 else character), _NUMBERS[kind]

@@ -36,12 +36,6 @@ PICTURE = (  # a flag, or an emoji with its tone; what joins several is not seen
     r"[\U0001f3fb-\U0001f3ff\ufe0f]*"
 )
 
-
-def _series(marks: str, number: str = r"\d+", least: int = 1) -> str:
-    """Numbers with one of the marks between them, `least` times at least."""
-    return rf"(?<!\d)(?<!\d{marks}){number}(?:{marks}{number}){{{least},}}(?!\d|{marks}\d)"
-
-
 _PATTERNS = {
     "url": rf"(?:https?://|ftp://|www\.)(?:{_IN_URL})*(?:[/#=&%+~$-]|{_LETTER}|\([^{_NO_URL}]*\))",
     "email": rf"(?<![{_IN_EMAIL}])[{_IN_EMAIL}][{_IN_EMAIL}.]{{0,63}}@{_DOMAIN}(?:\.{_DOMAIN})+",
@@ -51,6 +45,27 @@ _PATTERNS = {
     "name": rf"(?<!\w)@{_LETTER}+(?:[.-]{_LETTER}+)*",
     "tag": rf"(?<!\w)#{_NAME}",
 }
+
+_FIRST = ("url", "email", "date", "range")  # else their first numbers would be found before them
+
+_HINT = re.compile(rf"\d[.,:٫٬/'’–-]\d|\d\d|[(\[{{]\d|\d[)\]}}]|[¼½¾⅐-⅞]|[@#]|://|www\.|{PICTURE}")
+"""In every stretch; most texts have few."""
+
+_AFTER = re.compile(r"[.,;:!?…)\]}\"”»]+(?=\s|\Z)|[)\]}\"”»]")
+
+_SPACE = re.compile(r"\s")
+
+_NEXT = re.compile(r"\s*(\S?)")
+
+EDGES, STOP, MARKS, BRACKETS = "edges", "stop", "marks", "brackets"
+
+DIGITS, RANGE = "digits", "range"
+
+
+def _series(marks: str, number: str = r"\d+", least: int = 1) -> str:
+    """Numbers with one of the marks between them, `least` times at least."""
+    return rf"(?<!\d)(?<!\d{marks}){number}(?:{marks}{number}){{{least},}}(?!\d|{marks}\d)"
+
 
 _LATER = {  # kinds that tokenisers of earlier versions know nothing of
     "picture": PICTURE,
@@ -69,28 +84,14 @@ def _one_of(kinds: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<{kind}>{_ALL[kind]})" for kind in kinds))
 
 
-_FIRST = ("url", "email", "date", "range")  # else their first numbers would be found before them
-
 _ANY = _one_of((*_FIRST, *(kind for kind in _ALL if kind not in _FIRST)))
 
 _NUMBERS = _one_of(("time", "number", "ratio", "digits"))
 
-_HINT = re.compile(rf"\d[.,:٫٬/'’–-]\d|\d\d|[(\[{{]\d|\d[)\]}}]|[¼½¾⅐-⅞]|[@#]|://|www\.|{PICTURE}")
-"""In every stretch; most texts have few."""
 
-_AFTER = re.compile(r"[.,;:!?…)\]}\"”»]+(?=\s|\Z)|[)\]}\"”»]")
-
-_SPACE = re.compile(r"\s")
-
-_NEXT = re.compile(r"\s*(\S?)")
-
-EDGES, STOP, MARKS, BRACKETS = "edges", "stop", "marks", "brackets"
-
-KINDS = (*_PATTERNS, EDGES, STOP, *_LATER, MARKS)
+WHOLE_KINDS = (*_PATTERNS, EDGES, STOP, *_LATER, MARKS)
 """What stays whole; that marks at its edges are tokens, or at those of pictures; and that a full stop after it
 ends a sentence. Files of tokenisers hold their numbers."""
-
-DIGITS, RANGE = "digits", "range"
 
 
 class Whole(NamedTuple):
