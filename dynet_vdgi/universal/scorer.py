@@ -35,17 +35,21 @@ WORDS = 3_000
 
 @dataclass(frozen=True)
 class Scorer:
-    """Learnt weights, see `layer_sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of a text."""
+    """Learnt weights, see `layer_sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of a text.
+
+    `table` is the text of the rule table under which the teacher of a text learns.
+    """
 
     features: tuple[str, ...]
     mean: Floats32
     scale: Floats32
     weights: Mapping[str, Floats32]
+    table: str
 
     def measured(self, sentences: Sequence[Sentence]) -> tuple[Profile, TextTeacher | None]:
         """The standardised profile of a text; its teacher if objects come first there."""
         text = encode(sentences, self.features)
-        teacher, arcs = taught(sentences, text)
+        teacher, arcs = taught(sentences, text, self.table)
         profile = self.standardised(Profile.of(text, self.features, arcs.sum(0)))
         return profile, teacher if objects_come_first(arcs.sum(0)) else None
 
