@@ -1,4 +1,4 @@
-"""The rule table of the universal parser that comes with the package, for models that have none of their own."""
+"""The rule table of the shipped universal parser, for models that have none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shipped_table() -> str:
 
 
 def with_table(arrays: Arrays) -> Arrays:
-    """The arrays of a model; a universal parser of before, without a table of its own, gets the shipped one's.
+    """The arrays of a model; a universal parser of before, which has no table, gets the shipped one's.
 
     Such models were learnt when the table was a file of the package, which was then the same.
     """

@@ -1,7 +1,8 @@
 """The rule table of a universal parser, kept in the arrays of its model beside the weights.
 
-The unsupervised teacher of a text learns under this table, see `text_teacher`, and what it expects is an input of
-the network. So the table belongs to the weights, and a change of resources/rules changes no model:
+The unsupervised teacher of a text learns under this table, see `text_teacher`, and what it expects
+is an input of the network. So the table belongs to the weights, and a change of resources/rules
+changes no model:
 
 >>> arrays = table_arrays("ROOT VERB")
 >>> table_of(arrays)
@@ -55,7 +56,7 @@ def digest(table: str) -> str:
 
 
 def table_arrays(table: str) -> dict[str, NDArray[Any]]:
-    """The arrays that `table_of` reads back, bytes of the text and of its digest."""
+    """The arrays that `table_of` reads back: bytes of the text, bytes of its digest."""
     return {
         TABLE: np.frombuffer(table.encode(), np.uint8).copy(),
         DIGEST: np.frombuffer(bytes.fromhex(digest(table)), np.uint8).copy(),
@@ -63,7 +64,7 @@ def table_arrays(table: str) -> dict[str, NDArray[Any]]:
 
 
 def table_of(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """The text of the table in a model's arrays. Raises: ModelError, one is missing, or they do not fit."""
+    """The text of the table in a model's arrays. Raises: ModelError, they are damaged or missing."""
     for name in (TABLE, DIGEST):
         if name not in arrays:
             raise ModelError(f"no universal parser: it has no rule table: missing {name}")

@@ -1,4 +1,4 @@
-"""The rule table of a universal parser belongs to its model: no file that a user may edit changes its trees."""
+"""The rule table of a universal parser belongs to its model: no edited file changes its trees."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.rule_tables.measures import VerbOrder
 from dynet_vdgi.settings import bundled
 from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.universal.model_table import DIGEST, TABLE, table_arrays, table_of, table_to_learn_under
+from dynet_vdgi.universal.model_table import (
+    DIGEST,
+    TABLE,
+    table_arrays,
+    table_of,
+    table_to_learn_under,
+)
 from dynet_vdgi.universal.stored import Measures, arrays_of, scorer_of
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
@@ -84,7 +90,7 @@ def test_another_table_in_the_model_changes_its_trees(as_shipped, sentences, tmp
 
 
 def test_the_shipped_model_has_the_table_best():
-    """After a change of the table, `benchmarks/universal.py table` gives it to the model; then all trees may change."""
+    """After a change, `benchmarks/universal.py table` gives it to the model: trees may change."""
     assert table_of(model_file.load(SHIPPED).parameters) == table_to_learn_under()
 
 
