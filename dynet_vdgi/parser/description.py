@@ -58,7 +58,7 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
         yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
     yield "rules", " ".join(map(str, model.rules.rules))
     if sha256 := _table_sha256(model):
-        yield "teacher of a text", f"a DMV under the rule table in the model, sha256 {sha256}"
+        yield "teacher", f"of a text: a DMV under the rule table in the model, sha256 {sha256}"
 
 
 def _table_sha256(model: ModelFile) -> str | None:
