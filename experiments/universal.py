@@ -9,6 +9,7 @@
     python experiments/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
     python experiments/universal.py speed MODEL ... [MODEL.udpipe] --data DIR
     python experiments/universal.py ship FILE.npz CALIBRATION.npz EXPECTATION.npz --data DIR --out FILE.vdgi
+    python experiments/universal.py table FILE.vdgi [--out FILE.vdgi]
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
 licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven to check on are never
@@ -19,7 +20,8 @@ heads from the gold heads of texts whose languages a model was not learnt from; 
 learnt by expect.py. `untrained` compares a parser that measures what it parses with one that measured the
 language's text before. `relations` tells what the table of labels is worth beside the network, for each share
 in nats; of the set `sources` it takes those treebanks that `--codes` names, the first 200 sentences of each.
-`speed` is of whole programs, on mixed text.
+`speed` is of whole programs, on mixed text. `ship` packs weights with the table that they were learnt under;
+`table` gives a model file the table of today, and changes nothing else in it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ import shlex
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +49,7 @@ from languages import LISTS, calibration_error, dda, read
 
 from dynet_vdgi.conllu import blocks, reading
 from dynet_vdgi.inference import eisner
+from dynet_vdgi.models.archive import npz, opened, write
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.models.model_file import load as load_model
 from dynet_vdgi.models.model_file import save as save_model
@@ -64,6 +68,7 @@ from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.training.universal import UniversalSettings, pack, sources_of
 from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
+from dynet_vdgi.universal.model_table import table_arrays, table_to_learn_under
 from dynet_vdgi.universal.scorer import Scorer, by_sentence
 from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase
@@ -121,7 +126,14 @@ def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
 
 def save(path: Path, scorer: Scorer) -> None:
     weights = {f"weights/{name}": array for name, array in scorer.weights.items()}
-    np.savez(path, features=json.dumps(scorer.features), mean=scorer.mean, scale=scorer.scale, **weights)
+    np.savez(
+        path,
+        features=json.dumps(scorer.features),
+        mean=scorer.mean,
+        scale=scorer.scale,
+        table=scorer.table,
+        **weights,
+    )
 
 
 def load(path: Path) -> Scorer:
@@ -130,7 +142,9 @@ def load(path: Path) -> Scorer:
         return scorer_of(load_model(model_path(path)).parameters)
     arrays = np.load(path)
     weights = {name.removeprefix("weights/"): arrays[name] for name in arrays.files if "/" in name}
-    return Scorer(tuple(json.loads(str(arrays["features"]))), arrays["mean"], arrays["scale"], weights)
+    features = tuple(json.loads(str(arrays["features"])))
+    table = str(arrays["table"]) if "table" in arrays.files else table_to_learn_under()  # of before
+    return Scorer(features, arrays["mean"], arrays["scale"], weights, table)
 
 
 def parsed(scorers: list[Scorer], text: list, test: list) -> list:
@@ -312,6 +326,17 @@ def ship(arguments: argparse.Namespace) -> None:
     save_model(arguments.out, pack(scorer, sources_of(treebanks, licences), settings, further=further))
 
 
+def table(arguments: argparse.Namespace) -> None:
+    """Gives a model file the table `best` of resources/rules; all its other arrays and members stay."""
+    (path,) = arguments.models
+    with zipfile.ZipFile(path) as whole:
+        entries = {name: whole.read(name) for name in whole.namelist()}
+    with opened(path) as archive:
+        arrays = archive.arrays("parameters.npz")
+    entries["parameters.npz"] = npz(arrays | table_arrays(table_to_learn_under()))
+    write(arguments.out or path, entries)
+
+
 def main() -> None:
     parser = measuring.argument_parser(__doc__)
     commands = parser.add_subparsers(dest="verb", required=True)
@@ -325,7 +350,7 @@ def main() -> None:
     scoring = commands.add_parser("score")
     further = {
         verb: commands.add_parser(verb)
-        for verb in ("calibrate", "confidence", "relations", "untrained", "speed", "ship")
+        for verb in ("calibrate", "confidence", "relations", "untrained", "speed", "ship", "table")
     }
     for each in (scoring, *further.values()):
         each.add_argument("models", nargs="+", type=Path)
@@ -337,7 +362,7 @@ def main() -> None:
     for each in (learning, further["ship"]):
         each.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
     for each in (learning, scoring, *further.values()):
-        each.add_argument("--data", type=Path, required=True)
+        each.add_argument("--data", type=Path, required=each is not further["table"])
         each.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     if arguments.verb == "learn":
@@ -353,7 +378,7 @@ def main() -> None:
         logging.info("%.0f CPU s", time.process_time() - start)
         return
     if arguments.verb in further:
-        verbs = calibrate, confidence, relations, untrained, speed, ship
+        verbs = calibrate, confidence, relations, untrained, speed, ship, table
         {verb.__name__: verb for verb in verbs}[arguments.verb](arguments)
         return
     shown = [word if word != str(arguments.data) else "DIR" for word in sys.argv[1:]]

@@ -8,10 +8,13 @@
 # NonCommercial or GPL licences are left out. FILE and RETAGGER, by default resources/models/universal.vdgi and
 # resources/tagging/universal.retagger, are the results. The weights are the same each time on one kind of
 # processor; so is the whole RETAGGER, and with SOURCE_DATE_EPOCH set the whole FILE.
+#
+# FILE has the table resources/rules/best.txt of that day. After a change of the table FILE stays as it is, until
+# `python benchmarks/universal.py table FILE` puts the new one in; weights and all else stay byte for byte.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 if [ $# -lt 1 ] || [ $# -gt 3 ] || [[ "$1" == -* ]]; then
-    sed -n '2,10s/^# \{0,1\}//p' run/train_universal.sh >&2
+    sed -n '2,13s/^# \{0,1\}//p' run/train_universal.sh >&2
     [[ "${1:-}" == --help || "${1:-}" == -h ]] && exit
     exit 2
 fi

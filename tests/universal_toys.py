@@ -13,6 +13,7 @@ from dynet_vdgi.models.model_file import ModelFile, OtherTreebank
 from dynet_vdgi.training.universal import pack
 from dynet_vdgi.universal.encoding import N_TAGS, encode
 from dynet_vdgi.universal.layer_sizes import LayerSizes, shapes
+from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import Scorer
 from dynet_vdgi.universal.typology import Profile
 
@@ -34,7 +35,7 @@ def scorer(seed: int = 1, spread: float = 0.6) -> Scorer:
         for name, shape in shapes(sizes).items()
     }
     mean, scale = rng.normal(0, 0.1, n_numbers), rng.uniform(0.5, 1.5, n_numbers)
-    return Scorer(FEATURES, mean.astype(np.float32), scale.astype(np.float32), weights)
+    return Scorer(FEATURES, mean.astype(np.float32), scale.astype(np.float32), weights, table_to_learn_under())
 
 
 def model(seed: int = 1, further: Any = None) -> ModelFile:

@@ -27,6 +27,7 @@ from dynet_vdgi._version import __version__
 from dynet_vdgi.conllu.vocabulary import Vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.models.archive import STEPS, Archive, Arrays, faults, npz, opened, write
+from dynet_vdgi.models.shipped_table import with_table
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import RuleSet, parse_rules
 from dynet_vdgi.settings.presets import from_toml
@@ -229,7 +230,7 @@ def _read(archive: Archive, training: bool) -> ModelFile:
         settings=settings,
         vocabulary=Vocabulary.from_json(archive.read("vocabulary.json")),
         rules=rules,
-        parameters=archive.arrays("parameters.npz"),
+        parameters=with_table(archive.arrays("parameters.npz")),
         training=archive.arrays("training.npz") if training else {},
         progress=archive.content("progress.json", dict[str, int | float | None]) if training else {},
         text=archive.content("text.json", dict[str, Any]) if "text.json" in archive.names else None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.system.messages import count
+from dynet_vdgi.universal.model_table import TABLE, digest, table_of
 
 
 def everything(model: ModelFile) -> dict[str, Any]:
@@ -16,6 +17,7 @@ def everything(model: ModelFile) -> dict[str, Any]:
         "vocabulary": model.vocabulary.to_json(),
         "rules": [str(rule) for rule in model.rules.rules],
         "rules_without": model.rules.left_out,
+        "table_sha256": _table_sha256(model),
         "weights": model.n_weights,
         "settings": model.settings.to_dict(),
     }
@@ -55,6 +57,13 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
     if model.rules.left_out:
         yield "rules without", ", ".join(f"[{part}]" for part in model.rules.left_out)
     yield "rules", " ".join(map(str, model.rules.rules))
+    if sha256 := _table_sha256(model):
+        yield "teacher", f"of a text: a DMV under the rule table in the model, sha256 {sha256}"
+
+
+def _table_sha256(model: ModelFile) -> str | None:
+    """The SHA-256 of a universal parser's own rule table; None: the model has none."""
+    return digest(table_of(model.parameters)) if TABLE in model.parameters else None
 
 
 def _treebank(told: Mapping[str, Any]) -> str:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
 from dynet_vdgi.conllu.protocols import UD_PUNCTUATION
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.models.model_file import ModelFile
+from dynet_vdgi.models.shipped_table import shipped_table
 from dynet_vdgi.parser.engine import Engine, Found, ScoringEngine
 from dynet_vdgi.parser.universal_engine import universal
 from dynet_vdgi.relations.label_table import DEFAULT, LabelTable, load
 from dynet_vdgi.relations.labeller import PREFIX, TABLE_SHARE, Labeller, LogP
 from dynet_vdgi.rule_tables.measures import VERB_INITIAL, Text, VerbOrder, levels
-from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.rule_tables.statistics import Statistics
 from dynet_vdgi.rule_tables.table import Grouped, Measure, Table
-from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.universal.model_table import TABLE, rules_of, table_of
 from dynet_vdgi.universal.stored import TEXT
 
 FEWEST, LOOKED_AT = 20, 500
@@ -45,6 +45,7 @@ class ModelLabeller:
         if is_taught:
             self._labeller = Labeller.from_arrays(model.parameters, table, log_p)
         self._ignored = model.settings.data.ignore
+        self._arrays = model.parameters
         self.columns = ("feats", "lemmas") if is_taught else ("feats",)
         """The columns of sentences that it reads, besides forms and tags."""
         self._tags_are_universal = model.settings.data.tags == "upos"
@@ -99,8 +100,13 @@ class ModelLabeller:
         if order.sentences < FEWEST:
             return VerbOrder.OTHER
         views: Any = [_Tags(len(tags), tags) for tags in bare if tags]
-        measures = levels(_measures(), views)
+        measures = levels(_measures(self._rule_table), views)
         return Text(order, measures).verb_order
+
+    @cached_property
+    def _rule_table(self) -> str:
+        """The text of the model's rule table, if it is a universal parser's, else of the shipped one's."""
+        return table_of(self._arrays) if TABLE in self._arrays else shipped_table()
 
 
 class _Tags(NamedTuple):
@@ -111,9 +117,9 @@ class _Tags(NamedTuple):
 
 
 @cache
-def _measures() -> list[Measure]:
-    """The measures by which the table `best` finds whether clauses begin with their verbs."""
-    table = load_rules(rules_path("best")).table
+def _measures(rule_table: str) -> list[Measure]:
+    """The measures by which a rule table finds whether clauses begin with their verbs."""
+    table = rules_of(rule_table).table
     return [measure for measure in table.measures if measure.name == VERB_INITIAL] if table else []
 
 

@@ -43,7 +43,7 @@ _NO_TREE = "learnt from {} of {}; no tree of yours"
 
 _BEST = "--preset best"
 
-_NO_RULES = f"the universal parser takes no rule table; {_BEST} takes one"
+_NO_RULES = f"the universal parser measures a text under its model's table and takes no rule table; {_BEST} takes one"
 
 _NO_TEXT = "there is no text, only treebanks, whose longest sentence is learning.longest"
 

@@ -1,5 +1,12 @@
 """Sentences as the universal parser sees them: arrays of tags, features, punctuation, frequencies.
 
+>>> sentence = Sentence(("Kim", "sleeps"), ("PROPN", "VERB"), feats=("Number=Sing", "Person=3"), gaps=("", "", "."))
+>>> text = encode([sentence, sentence], ("Number=Sing",))
+>>> [TAGS[tag] for tag in text.tags], text.start.tolist(), text.gaps.tolist()
+(['PROPN', 'VERB', 'PROPN', 'VERB'], [0, 2, 4], [0, 0, 2, 0, 0, 2])
+>>> text.bundle.tolist(), text.features.tolist()  # the first bundle is that of words without features
+([1, 2, 1, 2], [[0.0], [1.0], [0.0]])
+
 Letters: N words in S sentences; n words in one of them; F known features (`Name=Value`).
 """
 

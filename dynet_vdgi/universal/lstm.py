@@ -2,6 +2,14 @@
 
 Equations as of DyNet's VanillaLSTMBuilder: the forget gate's bias is raised by 1.
 
+Sentences are sorted by length, so that at each time step those that still have a word are the first ones:
+
+>>> order = Packing(np.array([0, 2, 5]))  # sentences of two words and of three
+>>> order.active.tolist()  # sentences with a first, second, third word
+[2, 2, 1]
+>>> order.forward.tolist(), order.backward.tolist()  # words by time, the longer sentence first
+([2, 0, 3, 1, 4], [4, 1, 3, 0, 2])
+
 Letters: N words; H hidden units.
 """
 

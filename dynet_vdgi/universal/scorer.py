@@ -3,6 +3,11 @@
 It computes what `arc_network` does, without DyNet. What depends on the text alone, and what depends on a
 word's tag, features, gaps and frequency, is computed once for each value.
 
+The scores of all sentences stand in a row, each a matrix (n + 1, n) by head and dependent:
+
+>>> [scores.shape for scores in by_sentence(np.zeros(2 + 12), np.array([1, 3]))]
+[(2, 1), (4, 3)]
+
 Letters: N words, S sentences; H hidden units of the LSTMs; A units of the arcs' layer.
 """
 
@@ -19,10 +24,18 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.system.array_types import Bytes, Floats32, Ints
-from dynet_vdgi.universal.arc_flags import DISTANCES, FLAG_TREES, N_FLAGS, SCORE_ARCS, workspace
+from dynet_vdgi.universal.arc_flags import (
+    DISTANCES,
+    FLAG_TREES,
+    N_FLAGS,
+    SCORE_ARCS,
+    ArcRoom,
+    ArcWeights,
+    ArcWords,
+)
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode, gap_pairs
 from dynet_vdgi.universal.lstm import Layer, Packing
-from dynet_vdgi.universal.soft_flags import FLAG_SOFT_TREES, SCORE_SOFT_ARCS, soft_text, soft_workspace
+from dynet_vdgi.universal.soft_text import soft_text
 from dynet_vdgi.universal.text_teacher import SHARE, TextTeacher, objects_come_first, taught
 from dynet_vdgi.universal.typology import Profile
 
@@ -35,17 +48,21 @@ WORDS = 3_000
 
 @dataclass(frozen=True)
 class Scorer:
-    """Learnt weights, see `layer_sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of a text."""
+    """Learnt weights, see `layer_sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of a text.
+
+    `table` is the text of the rule table under which the teacher of a text learns.
+    """
 
     features: tuple[str, ...]
     mean: Floats32
     scale: Floats32
     weights: Mapping[str, Floats32]
+    table: str
 
     def measured(self, sentences: Sequence[Sentence]) -> tuple[Profile, TextTeacher | None]:
         """The standardised profile of a text; its teacher if objects come first there."""
         text = encode(sentences, self.features)
-        teacher, arcs = taught(sentences, text)
+        teacher, arcs = taught(sentences, text, self.table)
         profile = self.standardised(Profile.of(text, self.features, arcs.sum(0)))
         return profile, teacher if objects_come_first(arcs.sum(0)) else None
 
@@ -84,9 +101,13 @@ class TextScorer:
         tables[..., :n] = profile.pairs @ w["arc.numbers"].T
         tables[..., n] = profile.pairs @ w["straight.numbers"][0]
         tables[..., n + 1 :] = w["straight.pairs"].reshape(N_TAGS + 1, N_TAGS, 2, DISTANCES)
-        self._tables = tables
-        self._flags = np.ascontiguousarray(w["arc.flags"].T)
-        self._root = w["arc.head"] @ w["root"]
+        self._arc_weights = ArcWeights(
+            root=w["arc.head"] @ w["root"],
+            pairs=tables,
+            flags=np.ascontiguousarray(w["arc.flags"].T),
+            out=np.ascontiguousarray(w["arc.out"][0]),
+            straight=np.ascontiguousarray(w["straight.flags"][0]),
+        )
 
     def encode(self, sentences: Sequence[Sentence]) -> CodedText:
         """The sentences as arrays; the last ones are kept, because heads and relations are of the same."""
@@ -105,17 +126,9 @@ class TextScorer:
         lengths = text.lengths
         longest = int(lengths.max(initial=0))
         scores = np.empty(int((lengths * (lengths + 1)).sum()), np.float32)
-        hidden = np.zeros(len(w["arc.bias"]), np.float32)
-        out = np.ascontiguousarray(w["arc.out"][0]), np.ascontiguousarray(w["straight.flags"][0])
-        parts = heads, dependents, self._root, self._tables, self._flags, *out
-        if (soft := text.soft) is None:
-            words = text.tags, text.gaps, text.bundle, text.agreeing, *workspace(longest)
-            SCORE_ARCS(*parts, *words, hidden, text.start, scores, work=3 * len(scores))
-        else:
-            tags = soft.chances, soft.n_tags, soft.tag, soft.chance
-            pairs = np.zeros(self._tables[:, 0].shape, np.float32)
-            rest = soft.values, soft.ends, text.gaps, *soft_workspace(longest), pairs, hidden, text.start, scores
-            SCORE_SOFT_ARCS(*parts, *tags, *rest, work=6 * len(scores))
+        words, room = ArcWords.of(text), ArcRoom.of(longest, len(w["arc.bias"]))
+        work = (3 if text.soft is None else 6) * len(scores)
+        SCORE_ARCS(self._arc_weights, heads, dependents, words, room, text.start, scores, work=work)
         if self.teacher is not None:
             scores += np.float32(SHARE) * self.teacher.log_probabilities(text.sentences)
             scores /= np.float32(1 + SHARE)
@@ -193,11 +206,7 @@ def by_sentence(scores: NDArray[Any], lengths: Ints) -> Iterator[NDArray[Any]]:
 def flags_of_arcs(text: CodedText, heads: Ints) -> Floats32:
     """The flags (N, F) of the arcs from `heads` (N,)."""
     flags = np.zeros((len(heads), N_FLAGS), np.float32)
-    longest = int(text.lengths.max(initial=0))
-    if (soft := text.soft) is None:
-        words = text.tags, text.gaps, text.bundle, text.agreeing, *workspace(longest)
-        FLAG_TREES(*words, text.start, heads, flags, work=len(heads) // 2)
-    else:
-        expected = soft.chances, soft.values, soft.ends, text.gaps, *soft_workspace(longest)
-        FLAG_SOFT_TREES(*expected, text.start, heads, flags, work=len(heads))
+    room = ArcRoom.of(int(text.lengths.max(initial=0)))
+    work = len(heads) // 2 if text.soft is None else len(heads)
+    FLAG_TREES(ArcWords.of(text), room, text.start, heads, flags, work=work)
     return flags

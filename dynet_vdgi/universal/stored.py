@@ -19,6 +19,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.universal.encoding import BANDS, N_TAGS, band_of_forms
 from dynet_vdgi.universal.layer_sizes import LayerSizes, shapes
+from dynet_vdgi.universal.model_table import DIGEST, TABLE, table_arrays, table_of
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.text_teacher import TextTeacher
 from dynet_vdgi.universal.typology import N_NUMBERS, PAIR_NUMBERS, Profile
@@ -55,16 +56,19 @@ SAMPLED = 2_000
 
 
 def arrays_of(scorer: Scorer) -> Arrays:
-    """The arrays that `scorer_of` reads back, weights as float16."""
+    """The arrays that `scorer_of` reads back, weights as float16, and the rule table."""
     weights = {WEIGHTS + name: np.asarray(array, np.float16) for name, array in scorer.weights.items()}
     mean, scale = (np.asarray(array, np.float32) for array in (scorer.mean, scorer.scale))
     standard = {WEIGHTS + "mean": mean, WEIGHTS + "scale": scale}
-    return weights | standard | {WEIGHTS + "known": _packed(scorer.features)}
+    known = {WEIGHTS + "known": _packed(scorer.features)}
+    return weights | standard | known | table_arrays(scorer.table)
 
 
 def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
     """The scorer with these `arrays_of`; others are ignored. Raises: ModelError, they do not fit."""
     own = {name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)}
+    for name in (TABLE, DIGEST):
+        own.pop(name.removeprefix(WEIGHTS), None)
     try:
         mean, scale, features = own.pop("mean"), own.pop("scale"), _unpacked(own.pop("known"))
         sizes = LayerSizes.of(own)
@@ -80,7 +84,8 @@ def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
     if not (scale > 0).all():
         raise ModelError("no universal parser: a scale of a number of texts is not positive")
     weights = {name: np.ascontiguousarray(array, np.float32) for name, array in own.items()}
-    return Scorer(features, mean.astype(np.float32), scale.astype(np.float32), weights)
+    table = table_of(arrays)
+    return Scorer(features, mean.astype(np.float32), scale.astype(np.float32), weights, table)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """An unsupervised teacher of a text, for what no tree of another language can say.
 
-It is a DMV that EM fits to the text under the rule table `best`. It reads everything but forms and
-lemmas, and does two things for the universal parser:
+It is a DMV that EM fits to the text under the rule table of the model, see `model_table`. It reads
+everything but forms and lemmas, and does two things for the universal parser:
 
 * Its expected arcs say which way arcs point, see `typology`. Neighbouring tags say little about that where
   verbs come last, because there an object is as near to its verb as the subject of the next verb is.
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -24,17 +23,14 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tag_sets import UD_TAGS
-from dynet_vdgi.errors import ConfigError, ModelError
+from dynet_vdgi.errors import ModelError
 from dynet_vdgi.rule_tables.prior import Prior
-from dynet_vdgi.rule_tables.rules import RuleSet, parse_rules
-from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.system.array_types import Floats32
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, TAG, TAGS, CodedText
+from dynet_vdgi.universal.model_table import rules_of
 from dynet_vdgi.unsupervised import dmv
 from dynet_vdgi.unsupervised.dmv_model import DmvModel, Packed
 from dynet_vdgi.unsupervised.teacher import symbol_ids, with_coarse
-
-TABLE = "best"
 
 LONGEST_SENTENCE = 15
 """Words of the longest sentence that it learns from."""
@@ -104,9 +100,9 @@ class TextTeacher:
             return None
         try:
             told = msgspec.json.decode(arrays["told"].astype(np.uint8).tobytes(), type=_StoredTeacher)
-            prior = Prior.from_json(_rules(told.table), told.text)
+            prior = Prior.from_json(rules_of(told.table), told.text)
             root, choose, stop = (arrays[name].astype(float) for name in ("root", "choose", "stop"))
-        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError, ConfigError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError) as error:
             raise ModelError(f"the teacher of the model's text is damaged: {error}") from None
         n = len(told.symbols) + 1
         shapes = root.shape, choose.shape, stop.shape
@@ -117,20 +113,22 @@ class TextTeacher:
         return cls(told.table, prior, told.symbols, DmvModel(root, choose, stop))
 
 
-def taught(sentences: Sequence[Sentence], text: CodedText) -> tuple[TextTeacher | None, Floats32]:
+def taught(sentences: Sequence[Sentence], text: CodedText, table: str) -> tuple[TextTeacher | None, Floats32]:
     """The teacher that sentences make, and its expected arcs; None: none of them has two words.
 
-    `text` are the same sentences. The arcs (S, 17, 16, 2) of each sentence are counted by tag of
-    the head (ROOT last), tag of the dependent, and its side (0 left, 1 right); a sentence not learnt from has
-    none.
+    `text` are the same sentences, `table` the text of the rule table. The arcs (S, 17, 16, 2) of each
+    sentence are counted by tag of the head (ROOT last), tag of the dependent, and its side (0 left,
+    1 right); a sentence not learnt from has none.
+
+    Raises: ModelError, the table is none.
     """
     arcs = np.zeros((len(text), N_TAGS + 1, N_TAGS, 2), np.float32)
     read = np.flatnonzero((text.lengths > 1) & (text.lengths <= LONGEST_SENTENCE))[:MOST_SENTENCES]
     if not len(read):
         return None, arcs
-    table = rules_path(TABLE).read_text(encoding="utf-8")
+    rules = rules_of(table)
     part = _with_few_tags(_without_forms(sentences[s] for s in read.tolist()))
-    prior = Prior.from_json(_rules(table), Prior.of_text(_rules(table), part).text.to_json())  # as stored
+    prior = Prior.from_json(rules, Prior.of_text(rules, part).text.to_json())  # as stored
     rows, potentials = _rows_and_potentials(prior, part)
     known = with_coarse(rows)
     ids = symbol_ids(rows, known)
@@ -156,11 +154,6 @@ def objects_come_first(arcs: Floats32) -> bool:
     """Whether nominals precede their verbs by these expected arcs (17, 16, 2) of a text."""
     left, right = arcs[TAG["VERB"], _NOMINALS].sum(0)
     return bool(np.log((left + 1) / (right + 1)) > OBJECTS_FIRST)
-
-
-@lru_cache(maxsize=1)
-def _rules(table: str) -> RuleSet:
-    return parse_rules(table)
 
 
 def _without_forms(sentences: Iterable[Sentence]) -> list[Sentence]:

@@ -16,10 +16,11 @@ from dynet_vdgi.conllu.soft_tags import SoftTags
 from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.parser.universal_engine import UniversalEngine
 from dynet_vdgi.settings.bundled import resources
-from dynet_vdgi.universal import soft_flags
+from dynet_vdgi.universal import arc_flags
+from dynet_vdgi.universal.arc_flags import ArcRoom, ArcWords
 from dynet_vdgi.universal.encoding import TAGS
 from dynet_vdgi.universal.scorer import TextScorer, flags_of_arcs
-from dynet_vdgi.universal.soft_flags import soft_text
+from dynet_vdgi.universal.soft_text import soft_text
 from dynet_vdgi.universal.stored import Measures
 from tests import universal_toys
 from tests.by_numba import ByNumba
@@ -139,15 +140,11 @@ def test_the_kernel_and_python_agree(in_text):
     text = in_text.encode([doubtful(k, 9, doubts=4) for k in range(5)])
     z, w = in_text._words(text), in_text.scorer.weights
     heads, dependents = (np.ascontiguousarray(z @ w[f"arc.{part}"].T) for part in ("head", "dependent"))
-    parts = heads, dependents, in_text._root, in_text._tables, in_text._flags, w["arc.out"][0], w["straight.flags"][0]
-    soft = text.soft
-    words = soft.chances, soft.n_tags, soft.tag, soft.chance, soft.values, soft.ends, text.gaps
     found = []
-    for function in (soft_flags.score_soft_arcs.plain, ByNumba(soft_flags).score_soft_arcs):
+    for function in (arc_flags.score_arcs.plain, ByNumba(arc_flags).score_arcs):
         found.append(np.zeros(5 * 90, np.float32))
-        pairs, hidden = np.zeros(in_text._tables[:, 0].shape, np.float32), np.zeros(len(w["arc.bias"]), np.float32)
-        room = *soft_flags.soft_workspace(9), pairs, hidden
-        function(*map(np.ascontiguousarray, parts), *words, *room, text.start, found[-1])
+        words, room = ArcWords.of(text), ArcRoom.of(9, len(w["arc.bias"]))
+        function(in_text._arc_weights, heads, dependents, words, room, text.start, found[-1])
     np.testing.assert_allclose(found[0], found[1], atol=1e-4)
 
 
@@ -192,3 +189,24 @@ def test_guesses_follow_their_words():
     np.testing.assert_array_equal(bare.soft.chances, sentence.soft.chances[[0, 2]])
     np.testing.assert_array_equal(bare.soft.expected, sentence.soft.expected[[0, 2]])
     assert bare.ignoring(["feats"]).soft.features == ()
+
+
+def test_a_guess_that_is_certain_is_scored_to_the_bit_as_a_given_tag(sentences, in_text):
+    given = in_text.encode([replace(s, soft=None) for s in sentences])
+    words = ArcWords.of(given)
+    values = sorted({*words.agreeing.ravel().tolist()} - {0})
+    one_hot = np.concatenate([words.agreeing[:, [k]] == values for k in range(4)], axis=1)
+    guessed = words._replace(
+        agreeing=np.full_like(words.agreeing, arc_flags.GUESSED),
+        values=one_hot.astype(np.float32),
+        ends=np.arange(5) * len(values),
+    )
+    z, w = in_text._words(given), in_text.scorer.weights
+    heads, dependents = (np.ascontiguousarray(z @ w[f"arc.{part}"].T) for part in ("head", "dependent"))
+    found = []
+    for each in (words, guessed):
+        found.append(np.zeros(int((given.lengths * (given.lengths + 1)).sum()), np.float32))
+        room = ArcRoom.of(int(given.lengths.max()), len(w["arc.bias"]))
+        arguments = each, room, given.start, found[-1]
+        ByNumba(arc_flags).score_arcs(in_text._arc_weights, heads, dependents, *arguments)
+    assert np.array_equal(*found)

@@ -16,6 +16,7 @@ from dynet_vdgi.universal.layer_sizes import LayerSizes
 from dynet_vdgi.universal.learn.arc_network import UniversalNetwork, dy
 from dynet_vdgi.universal.learn.batches import LearningSource, batch_of, drawn, with_faults
 from dynet_vdgi.universal.learn.invented import FaultSettings
+from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
 from dynet_vdgi.universal.text_teacher import taught
 from dynet_vdgi.universal.typology import Profile
@@ -34,7 +35,7 @@ def sentences() -> list[Any]:
 def source(sentences: list[Any]) -> LearningSource:
     features = known_features([sentences], 1)
     text = encode(sentences, features, band_of_forms(sentences))
-    profile = Profile.of(text, features, taught(sentences, text)[1].sum(0))
+    profile = Profile.of(text, features, taught(sentences, text, table_to_learn_under())[1].sum(0))
     return LearningSource(text, [profile], profile)
 
 
@@ -119,7 +120,7 @@ def test_the_parser_has_the_probabilities_of_the_network(sentences, source, netw
     features = known_features([sentences], 1)
     zeros = np.zeros(len(source.profiles[0].numbers), np.float32)
     parser = TextScorer(
-        Scorer(features, zeros, zeros + 1, network.arrays()), source.profiles[0], band_of_forms(sentences)
+        Scorer(features, zeros, zeros + 1, network.arrays(), ""), source.profiles[0], band_of_forms(sentences)
     )
     for n in (1, 2, 5, 7):
         members = of_length(source, n)
@@ -141,7 +142,7 @@ def test_the_parser_has_the_probabilities_of_the_network(sentences, source, netw
 def test_sentences_of_any_length_are_scored_together_as_alone(source, network, sentences):
     features = known_features([sentences], 1)
     zeros = np.zeros(len(source.profiles[0].numbers), np.float32)
-    parser = TextScorer(Scorer(features, zeros, zeros + 1, network.arrays()), source.profiles[0])
+    parser = TextScorer(Scorer(features, zeros, zeros + 1, network.arrays(), ""), source.profiles[0])
     text = parser.encode(sentences[:20])
     together = parser.log_probabilities(text)
     alone = [parser.log_probabilities(parser.encode([sentence])) for sentence in sentences[:20]]

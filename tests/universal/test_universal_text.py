@@ -16,6 +16,7 @@ from dynet_vdgi.universal.encoding import BANDS, RELATIONS, TAG, band_of_forms, 
 from dynet_vdgi.universal.learn.invented import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
+from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import TextScorer
 from dynet_vdgi.universal.text_teacher import taught
 from dynet_vdgi.universal.typology import Profile, TagCounts
@@ -67,7 +68,7 @@ def test_neighbours_and_words_in_reach_are_counted():
 def test_a_text_read_backwards_has_the_opposite_directions(demo):
     features = known_features([demo], 1)
     text = encode([replace(s, gaps=()) for s in demo], features)
-    _, arcs = taught(demo, text)
+    _, arcs = taught(demo, text, table_to_learn_under())
     arcs = arcs.sum(0)
     forth = Profile.of(text, features, arcs)
     back = Profile.of(encode([mirrored(s) for s in demo], features), features, arcs[..., ::-1])
@@ -79,7 +80,7 @@ def test_a_text_read_backwards_has_the_opposite_directions(demo):
 def test_a_profile_without_features_or_sentences_is_finite():
     for text in ([], [Sentence.of_tags(["NOUN"])], [Sentence.of_tags(["PUNCT", "X"])]):
         coded = encode(text, ("Case=Nom",))
-        profile = Profile.of(coded, ("Case=Nom",), taught(text, coded)[1].sum(0))
+        profile = Profile.of(coded, ("Case=Nom",), taught(text, coded, table_to_learn_under())[1].sum(0))
         assert np.isfinite(profile.numbers).all()
         assert np.isfinite(profile.pairs).all()
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.system.array_types import Bytes, Floats32, Ints
 from dynet_vdgi.system.jit import WORK_TO_COMPILE
-from dynet_vdgi.universal.arc_flags import CODE_ARCS, DISTANCES, workspace
+from dynet_vdgi.universal.arc_flags import CODE_ARCS, DISTANCES, ArcRoom, ArcWords
 from dynet_vdgi.universal.encoding import CodedText, gap_pairs
 from dynet_vdgi.universal.learn.invented import FaultSettings
 from dynet_vdgi.universal.typology import Profile
@@ -157,8 +157,8 @@ def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[
     """A sentence's arcs (n, n + 1) by dependent and head: flags, a bit each; rows of the table of pairs."""
     n = len(tags)
     codes, rows = np.zeros((n, n + 1), np.int64), np.zeros((n, n + 1), np.int64)
-    words = tuple(np.ascontiguousarray(array) for array in (tags, gaps, bundle))
-    CODE_ARCS(*words, agreeing, *workspace(n), codes, rows, work=WORK_TO_COMPILE)
+    words = ArcWords.of_certain(tags, bundle, agreeing, gaps)
+    CODE_ARCS(words, ArcRoom.of(n), codes, rows, work=WORK_TO_COMPILE)
     return codes, rows
 
 

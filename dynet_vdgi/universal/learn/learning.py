@@ -19,6 +19,7 @@ from dynet_vdgi.universal.layer_sizes import LayerSizes
 from dynet_vdgi.universal.learn.batches import SHORTEST, LearningSource, batch_of, drawn
 from dynet_vdgi.universal.learn.invented import orders, reordered
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
+from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import Scorer, TextScorer, by_sentence
 from dynet_vdgi.universal.text_teacher import decoded, taught
 from dynet_vdgi.universal.typology import Profile
@@ -71,8 +72,9 @@ def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: i
     check(treebanks, settings)
     rng = np.random.default_rng([seed, 0])
     features = known_features([treebank.sentences for treebank in treebanks], min(4, len(treebanks)))
-    real = [measured(treebank.sentences, features, rng) for treebank in treebanks]
-    invented = [each for _ in range(settings.invented) for each in _invented(treebanks, real, features, rng)]
+    table = table_to_learn_under()
+    real = [measured(treebank.sentences, features, rng, table) for treebank in treebanks]
+    invented = [each for _ in range(settings.invented) for each in _invented(treebanks, real, features, rng, table)]
     logger.info(
         "%s and %s, %s",
         count(len(real), "treebank"),
@@ -81,7 +83,7 @@ def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: i
     )
     numbers = np.array([each.profiles[0].numbers for each in real])
     mean, scale = numbers.mean(0), numbers.std(0) + np.float32(LEAST_SCALE)
-    start = Scorer(features, mean, scale, {})
+    start = Scorer(features, mean, scale, {}, table)
     sources = [
         replace(
             each,
@@ -125,23 +127,29 @@ def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> li
     return result
 
 
-def measured(sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator) -> LearningSource:
-    """A sample of a treebank with the profiles of its text and of smaller texts, not standardised yet."""
+def measured(
+    sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator, table: str
+) -> LearningSource:
+    """A sample of a treebank with the profiles of its text and of smaller texts, not standardised yet.
+
+    `table` is the text of the rule table of the teachers of these texts.
+    """
     bands = band_of_forms(sentences)
     chosen = np.sort(rng.permutation(len(sentences))[:TEXT])
     text = encode([sentences[k] for k in chosen], features, bands)
     samples = [rng.integers(0, len(text), min(len(text), SAMPLE)) for _ in range(SAMPLES)]
-    _, arcs = taught(decoded(text, features), text)
+    _, arcs = taught(decoded(text, features), text, table)
     profiles = [Profile.of(text.part(part), features, arcs[part].sum(0)) for part in (np.arange(len(text)), *samples)]
-    return LearningSource(text, profiles, _featureless(text, features))
+    return LearningSource(text, profiles, _featureless(text, features, table))
 
 
-def _profile_of(text: CodedText, features: tuple[str, ...]) -> Profile:
-    return Profile.of(text, features, taught(decoded(text, features), text)[1].sum(0))
+def _profile_of(text: CodedText, features: tuple[str, ...], table: str) -> Profile:
+    _, arcs = taught(decoded(text, features), text, table)
+    return Profile.of(text, features, arcs.sum(0))
 
 
-def _featureless(text: CodedText, features: tuple[str, ...]) -> Profile:
-    return _profile_of(replace(text, bundle=np.zeros_like(text.bundle)), features)
+def _featureless(text: CodedText, features: tuple[str, ...], table: str) -> Profile:
+    return _profile_of(replace(text, bundle=np.zeros_like(text.bundle)), features, table)
 
 
 def _invented(
@@ -149,6 +157,7 @@ def _invented(
     real: Sequence[LearningSource],
     features: tuple[str, ...],
     rng: np.random.Generator,
+    table: str,
 ) -> list[LearningSource]:
     """A treebank from each large one, in the orders of one or two others of other branches."""
     large = [k for k, each in enumerate(real) if len(each.text) >= LENDERS]
@@ -167,7 +176,8 @@ def _invented(
         if not short:
             continue
         new = reordered(text.part(np.sort(short[:INVENTED])), lent[of_verbs], lent[of_nouns], rng)
-        result.append(LearningSource(new, [_profile_of(new, features)], _featureless(new, features)))
+        profile = _profile_of(new, features, table)
+        result.append(LearningSource(new, [profile], _featureless(new, features, table)))
     return result
 
 
