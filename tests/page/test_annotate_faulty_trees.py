@@ -15,7 +15,9 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.learn.live import Live
 from dynet_vdgi.page.store.session import Given, Session, exported
 from dynet_vdgi.page.text.marked import UNSET, ChangeError, Guess, as_written
-from dynet_vdgi.page.web.shown import IN_FILE, found, problems_of, shown_sentence
+from dynet_vdgi.page.web.problems import IN_FILE, problems_of
+from dynet_vdgi.page.web.search import found
+from dynet_vdgi.page.web.shown import shown_sentence
 
 DEMO = Path(__file__).parents[2] / "resources" / "demo" / "demo-ud-train.conllu"
 DATA = Path(os.environ.get("VDGI_DATA", "/nowhere")) / "ud2"

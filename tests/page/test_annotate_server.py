@@ -25,7 +25,7 @@ from dynet_vdgi.page.text.marked import ChangeError
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.page.web import shown as finding
+from dynet_vdgi.page.web import search as finding
 from dynet_vdgi.page.web.guard import HEADERS
 
 JSON = "application/json"

@@ -16,7 +16,8 @@ from shell import Vdgi
 from dynet_vdgi.conllu.blocks import blocks
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.web.shown import found, shown_sentence
+from dynet_vdgi.page.web.search import found
+from dynet_vdgi.page.web.shown import shown_sentence
 from dynet_vdgi.validation import udtools
 from dynet_vdgi.validation.levels import problems_in
 

@@ -21,9 +21,9 @@ from dynet_vdgi.page.learn.helpers import HelperError, Helpers
 from dynet_vdgi.page.learn.tag_lessons import TagLesson
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.annotated_text import PARSED_AGAIN
-from dynet_vdgi.page.text.changes import COLUMNS
 from dynet_vdgi.page.text.marked import Guess, MarkedSentence, TagGuess
-from dynet_vdgi.page.web.shown import Choices, Pairs
+from dynet_vdgi.page.text.word_columns import COLUMNS
+from dynet_vdgi.page.web.offers import Choices, Pairs
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.words.tagger.tagger import WordChoices
 

@@ -34,6 +34,9 @@ from dynet_vdgi.page.text.marked import (
     state_in,
 )
 from dynet_vdgi.page.text.offered_relations import Relations
+from dynet_vdgi.page.text.sentence_cuts import cut, glue
+from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.word_columns import COLUMNS, merged_feats
 from dynet_vdgi.system import files
 
 A_POINT = 25
@@ -182,13 +185,13 @@ class AnnotatedText:
 
         None: all is so already. Raises: ChangeError, it is impossible for one of the words.
         """
-        if what != "label" and what not in changes.COLUMNS:
+        if what != "label" and what not in COLUMNS:
             raise ChangeError(f"{what[:20]!r} cannot be changed in many words at once")
         made: dict[int, MarkedSentence] = {}
         for number, word in words:
             new = made.setdefault(number, copy(self.of_id(number)))
             merges = what == "feats" and isinstance(value, str)
-            its = changes.merged_feats(new.columns[word - 1].feats, value) if merges else value
+            its = merged_feats(new.columns[word - 1].feats, value) if merges else value
             try:
                 new.state = changes.new_state(new, what, word, its, by)
             except ChangeError as error:
@@ -205,13 +208,13 @@ class AnnotatedText:
         marked = old[0]
         if what not in ("range", "glue") and not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
-        layout = tokens.SentenceLayout.of(block(marked), marked.wids)
+        layout = SentenceLayout.of(block(marked), marked.wids)
         layouts = {marked.id: layout}
         if what == "cut":
             names = [one.sent_id for one in self.sentences]
-            layouts[self.next_id] = tokens.cut(layout, layout.words[word - 1], names)
+            layouts[self.next_id] = cut(layout, layout.words[word - 1], names)
         elif what == "glue":
-            tokens.glue(layout, tokens.SentenceLayout.of(block(old[1]), self.new_wids(marked, len(old[1]))))
+            glue(layout, SentenceLayout.of(block(old[1]), self.new_wids(marked, len(old[1]))))
         else:
             tokens.change(layout, what, word, value, self.new_wids(marked, tokens.MOST_PARTS))
         found = []

@@ -14,18 +14,10 @@ from starlette.responses import JSONResponse, Response
 from dynet_vdgi.page.learn.live import ORDERS, Live
 from dynet_vdgi.page.store.session import StaleError
 from dynet_vdgi.page.text.marked import ChangeError, MarkedSentence, label_fault
+from dynet_vdgi.page.web.offers import Choices, offered, offered_relations, put_guesses
+from dynet_vdgi.page.web.search import found, hits_of, seen_of
 from dynet_vdgi.page.web.server import Page, asked, order_of
-from dynet_vdgi.page.web.shown import (
-    Choices,
-    found,
-    hits_of,
-    offered,
-    offered_relations,
-    put_guesses,
-    seen_of,
-    shown_sentence,
-    translation_key,
-)
+from dynet_vdgi.page.web.shown import shown_sentence, translation_key
 
 
 class UnknownRelationError(ChangeError):

@@ -1,0 +1,114 @@
+"""A stretch of text with its differences, the sides that somebody has taken, and the lines that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Literal, NamedTuple
+
+from dynet_vdgi.conllu.tree_faults import cycle
+from dynet_vdgi.errors import VdgiError
+from dynet_vdgi.evaluation.two_files import COLUMNS, Disagreement, Stretch, TwoFiles
+from dynet_vdgi.page.adjudication.joining import joined
+from dynet_vdgi.page.text.marked import MARKS
+
+TOKENS = "tokens"
+
+DIFFERS = "Differs="
+
+MARK_OF = dict(zip(("head", "deprel", "upos", "feats", "lemma", "xpos"), MARKS))
+"""Who decided, by column."""
+
+
+class DecisionError(VdgiError):
+    """A decision that cannot be made."""
+
+    status = 400
+
+
+class Decision(NamedTuple):
+    """A side, and who took it."""
+
+    side: Literal[0, 1]
+    by: str
+
+
+Choices = Mapping[str, Decision | None]
+"""Decisions by key; None: a difference is open again."""
+
+
+class Differing:
+    """A stretch of the text with differences; `choices` by key: TOKENS, or `3:head` for its third word."""
+
+    def __init__(self, two: TwoFiles, stretch: Stretch) -> None:
+        self.sides, self.numbers = (two.one, two.other), (stretch.ones, stretch.others)
+        self.same_words = stretch.same_words
+        self.differences: dict[str, Disagreement] = {}
+        if stretch.same_words:
+            first = two.one.words_in(stretch.ones).start
+            for pair, column in product(stretch.pairs, COLUMNS):
+                if not two.is_same(pair, column):
+                    key = f"{pair.one - first + 1}:{column}"
+                    self.differences[key] = Disagreement(pair, *two.values(pair, column))
+        self.keys = list(self.differences) if stretch.same_words else [TOKENS]  # in the order of the text
+        self.choices: dict[str, Decision] = {}
+        self.differing: set[str] = set()  # what is not compared, and different; known when there are `lines`
+        self.version = 0
+
+    @property
+    def open(self) -> list[str]:
+        return [key for key in self.keys if key not in self.choices]
+
+    def lines(self) -> list[str]:
+        """The lines of the result, each sentence ended by an empty line.
+
+        `differing` has then the names of what both files have differently besides the compared columns.
+        """
+        if not self.same_words:
+            side = self.choices[TOKENS].side if TOKENS in self.choices else 0
+            blocks = [self.sides[side].blocks[number].lines for number in self.numbers[side]]
+            mark = [] if TOKENS in self.choices else [f"# differs = {TOKENS}"]
+            return [line for block in blocks for line in (*mark, *block, "")]
+        one, other = (side.blocks[numbers[0]].lines for side, numbers in zip(self.sides, self.numbers))
+        lines, self.differing = joined(one, other)
+        if self.keys:  # not so in most of a long text
+            values = {line.partition("\t")[0]: line.split("\t") for line in other}
+            is_tree = not self.tree_fault()
+            lines = [self._decided(line, values, is_tree) for line in lines]
+        return [*lines, ""]
+
+    def _decided(self, line: str, others: Mapping[str, Sequence[str]], is_tree: bool) -> str:
+        """A line with what was decided of its word, and marks; `others`: the other side's columns, by ID."""
+        columns = line.split("\t")
+        differing = [column for column in COLUMNS if f"{columns[0]}:{column}" in self.differences]
+        if not differing:
+            return line
+        misc = [entry for entry in columns[9].split("|") if entry != "_" and not entry.startswith(DIFFERS)]
+        undecided = []
+        for column in differing:
+            choice = self.choices.get(f"{columns[0]}:{column}")
+            misc = [entry for entry in misc if not entry.startswith(MARK_OF[column])]
+            if choice is None or (column == "head" and not is_tree):
+                undecided.append(column)
+                continue
+            misc.append(MARK_OF[column] + choice.by)
+            if choice.side:
+                columns[COLUMNS[column]] = others[columns[0]][COLUMNS[column]]
+        misc += [DIFFERS + ",".join(undecided)] if undecided else []
+        columns[9] = "|".join(misc) or "_"
+        return "\t".join(columns)
+
+    def tree_fault(self) -> str:
+        """Why the chosen heads are no tree; "" if they are, or the first file has none itself."""
+        chosen = {key for key, choice in self.choices.items() if key.endswith(":head") and choice.side}
+        if not chosen:
+            return ""
+        rows = [self.sides[0].columns[word] for word in self.sides[0].words_in(self.numbers[0])]
+        texts = {f"{row[0]}:head": row[6] for row in rows}
+        texts |= {key: self.differences[key].other for key in chosen}
+        heads = [-1 if text == "_" else int(text) for text in texts.values()]
+        if heads.count(0) > 1:
+            return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
+        if circle := cycle(heads):
+            return f"words {', '.join(map(str, circle))} form a circle of heads"
+        return "no word is the root" if not heads.count(0) and -1 not in heads else ""
