@@ -12,7 +12,6 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.raw_scores import Side
 from dynet_vdgi.evaluation.two_files import ROOT
@@ -151,7 +150,7 @@ class DecisionPage(server.Page):
             "number": number,
             "version": part.version,
             "places": [f"{block.path}:{block.line}" for block in blocks],
-            "sent_id": sent_id_of(blocks[0].lines) or sent_id_of(blocks[1].lines) or "",
+            "sent_id": part.sent_id,
             "trees": trees,
             "items": items(part),
             "fault": part.tree_fault(),

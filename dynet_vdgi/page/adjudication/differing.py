@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from dynet_vdgi.conllu.tree_faults import cycle
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.evaluation.two_files import COLUMNS, Disagreement, Stretch, TwoFiles
+from dynet_vdgi.evaluation.two_files import COLUMNS, TwoValues, Stretch, TwoFiles
 from dynet_vdgi.page.adjudication.joining import joined
 from dynet_vdgi.page.text.marked import MARKS
 
@@ -43,17 +43,22 @@ class Differing:
     def __init__(self, two: TwoFiles, stretch: Stretch) -> None:
         self.sides, self.numbers = (two.one, two.other), (stretch.ones, stretch.others)
         self.same_words = stretch.same_words
-        self.differences: dict[str, Disagreement] = {}
+        self._two, self._stretch = two, stretch
+        self.differences: dict[str, TwoValues] = {}
         if stretch.same_words:
             first = two.one.words_in(stretch.ones).start
-            for pair, column in product(stretch.pairs, COLUMNS):
-                if not two.is_same(pair, column):
-                    key = f"{pair.one - first + 1}:{column}"
-                    self.differences[key] = Disagreement(pair, *two.values(pair, column))
+            for each in chain.from_iterable(map(two.compared, stretch.pairs)):
+                if not each.is_same:
+                    self.differences[f"{each.pair.one - first + 1}:{each.column}"] = each
         self.keys = list(self.differences) if stretch.same_words else [TOKENS]  # in the order of the text
         self.choices: dict[str, Decision] = {}
         self.differing: set[str] = set()  # what is not compared, and different; known when there are `lines`
         self.version = 0
+
+    @property
+    def sent_id(self) -> str:
+        """The name of its first sentence; "" without one."""
+        return self._two.sent_id(self._stretch)
 
     @property
     def open(self) -> list[str]:

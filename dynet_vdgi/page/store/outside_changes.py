@@ -40,7 +40,7 @@ the journal and then not written, because the disk was full or the program was k
 T = TypeVar("T")
 
 
-class Difference(NamedTuple):
+class Replaced(NamedTuple):
     """A stretch of a sequence, and what stands in its place in another one; one of them may be empty."""
 
     start: int
@@ -81,18 +81,18 @@ def change_by_others(
     return text.replacing(merged(len(written), text.sentences, ours, now, theirs))
 
 
-def differences(before: Sequence[object], now: Sequence[object]) -> list[Difference]:
+def differences(before: Sequence[object], now: Sequence[object]) -> list[Replaced]:
     """The stretches that differ.
 
     >>> differences("abc", "aBcd")
-    [Difference(start=1, end=2, first=1, last=2), Difference(start=3, end=3, first=3, last=4)]
+    [Replaced(start=1, end=2, first=1, last=2), Replaced(start=3, end=3, first=3, last=4)]
     """
     found = SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
-    return [Difference(a, b, c, d) for kind, a, b, c, d in found if kind != "equal"]
+    return [Replaced(a, b, c, d) for kind, a, b, c, d in found if kind != "equal"]
 
 
 def merged(
-    n: int, session: Sequence[T], ours: Sequence[Difference], now: Sequence[T], theirs: Sequence[Difference]
+    n: int, session: Sequence[T], ours: Sequence[Replaced], now: Sequence[T], theirs: Sequence[Replaced]
 ) -> list[T]:
     """A sequence of n items after the changes of both sides, which touch no common item.
 
@@ -101,7 +101,7 @@ def merged(
     # Slots 0, 2, 4 ... hold what is put in front of an item, slots 1, 3, 5 ... what stands in its place.
     slots: list[list[T]] = [[] for _ in range(2 * n + 1)]
     begin = place = 0
-    for start, end, first, last in (*ours, Difference(n, n, len(session), len(session))):
+    for start, end, first, last in (*ours, Replaced(n, n, len(session), len(session))):
         for k in range(start - begin):
             slots[2 * (begin + k) + 1] = [session[place + k]]
         slots[2 * start + (end > start)] = list(session[first:last])
