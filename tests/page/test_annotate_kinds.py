@@ -16,7 +16,9 @@ from annotating import ROWS, chain, guessed, seen, written
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.conllu.tree_faults import tree_faults
-from dynet_vdgi.page.learn.analogy import Analogies, Described, composed_xpos
+from dynet_vdgi.page.learn.analogy import Analogies
+from dynet_vdgi.page.learn.composed_xpos import composed_xpos
+from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.store.session import Given, Session
 from dynet_vdgi.page.text.marked import ChangeError, TagGuess, block
 from dynet_vdgi.page.text.notes import note_of, sentence_note

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from dynet_vdgi.conllu.tree_faults import cycle
 from dynet_vdgi.errors import VdgiError
-from dynet_vdgi.evaluation.two_files import COLUMNS, TwoValues, Stretch, TwoFiles
+from dynet_vdgi.evaluation.two_files import COLUMNS, Stretch, TwoFiles, TwoValues
 from dynet_vdgi.page.adjudication.joining import joined
 from dynet_vdgi.page.text.marked import MARKS
 

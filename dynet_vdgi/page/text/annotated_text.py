@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from dynet_vdgi.conllu.places import Place
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.page.learn.analogy import Analogies, Described
+from dynet_vdgi.page.learn.analogy import Analogies
+from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.learn.splits import Splits
 from dynet_vdgi.page.store.journal import Record
 from dynet_vdgi.page.text import changes, tokens

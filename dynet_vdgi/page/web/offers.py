@@ -7,7 +7,8 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from dynet_vdgi.page.learn.analogy import Analogies, Described
+from dynet_vdgi.page.learn.analogy import Analogies
+from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
 from dynet_vdgi.page.text.marked import GUESSED, NOTHING, ChangeError, MarkedSentence
 from dynet_vdgi.page.text.offered_relations import Relations, tags_of
