@@ -24,7 +24,7 @@ SMALL_COUNT = 0.1
 """Added to the counts of features from which parts of an XPOS are chosen."""
 
 
-class _Example(NamedTuple):
+class _DescribedWord(NamedTuple):
     """A described word: the parts of its XPOS, and its features."""
 
     parts: Sequence[str]
@@ -41,7 +41,7 @@ def composed_xpos(feats: str, described: Mapping[Described, int]) -> str:
 
     likest = max(described, key=similarity)
     shape = _parts(likest.xpos)
-    examples = [_Example(_parts(said.xpos), sets[said]) for said in described]
+    examples = [_DescribedWord(_parts(said.xpos), sets[said]) for said in described]
     examples = [example for example in examples if len(example.parts) == len(shape)]
     parts = [_likeliest_part(place, part, examples, wanted) for place, part in enumerate(shape)]
     for place, part in _beginnings_of_values(shape, sets[likest] - wanted, wanted - sets[likest]).items():
@@ -49,7 +49,7 @@ def composed_xpos(feats: str, described: Mapping[Described, int]) -> str:
     return "".join(parts)
 
 
-def _likeliest_part(place: int, part: str, examples: Sequence[_Example], wanted: frozenset[str]) -> str:
+def _likeliest_part(place: int, part: str, examples: Sequence[_DescribedWord], wanted: frozenset[str]) -> str:
     """The part at a place that is most probable beside the wanted features; of several, `part` or the first."""
     features = sorted(wanted.union(*(example.feats for example in examples)))
 
