@@ -105,7 +105,8 @@ def run(arguments: argparse.Namespace) -> None:
 def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.page.learn.arc_lessons import PRESET, Course
     from dynet_vdgi.page.learn.helpers import Helpers
-    from dynet_vdgi.page.learn.live import ORDERS, Live
+    from dynet_vdgi.page.learn.live import Live
+    from dynet_vdgi.page.learn.next_sentence import ORDERS
     from dynet_vdgi.page.store.plain_text import beside
     from dynet_vdgi.page.store.session import Session
     from dynet_vdgi.page.text.annotated_text import listed

@@ -26,7 +26,7 @@ Hit = tuple[MarkedSentence, int, str]
 """A sentence that is found or, unless it is 0, a word of it, and why."""
 
 
-def found(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
+def search(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
     """What is found of a kind: all places, and the first `MOST_FOUND` in words; `seen`: see `seen_of`.
 
     Raises: ChangeError, there is no such kind, or what is wrong with the query.
@@ -42,7 +42,7 @@ def found(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
 
 
 def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
-    """The sentences of a kind, or the words that a query of `conllu.queries` or a list finds. Raises: as `found`."""
+    """The sentences of a kind, or the words that a query of `conllu.queries` or a list finds. Raises: as `search`."""
     if kind == "list":
         of_list = ((text.by_id[number], word, why) for number, word, why in text.listed if number in text.by_id)
         return [hit for hit in of_list if hit[1] <= len(hit[0]) and query in hit[2]]
