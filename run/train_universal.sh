@@ -10,7 +10,7 @@
 # processor; so is the whole RETAGGER, and with SOURCE_DATE_EPOCH set the whole FILE.
 #
 # FILE has the table resources/rules/best.txt of that day. After a change of the table FILE stays as it is, until
-# `python benchmarks/universal.py table FILE` puts the new one in; weights and all else stay byte for byte.
+# `python experiments/universal.py table FILE` puts the new one in; weights and all else stay byte for byte.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 if [ $# -lt 1 ] || [ $# -gt 3 ] || [[ "$1" == -* ]]; then

@@ -105,7 +105,8 @@ def run(arguments: argparse.Namespace) -> None:
 def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.page.learn.arc_lessons import PRESET, Course
     from dynet_vdgi.page.learn.helpers import Helpers
-    from dynet_vdgi.page.learn.live import ORDERS, Live
+    from dynet_vdgi.page.learn.live import Live
+    from dynet_vdgi.page.learn.next_sentence import ORDERS
     from dynet_vdgi.page.store.plain_text import beside
     from dynet_vdgi.page.store.session import Session
     from dynet_vdgi.page.text.annotated_text import listed
@@ -153,8 +154,8 @@ def _tell_opened(session: Session) -> None:
 
 def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     """The page on which somebody decides between two files."""
-    from dynet_vdgi.page import adjudication
-    from dynet_vdgi.page.adjudication import Adjudication
+    from dynet_vdgi.page.adjudication.decision_page import DecisionPage
+    from dynet_vdgi.page.adjudication.decisions import Adjudication
     from dynet_vdgi.page.web import server
 
     reach = server.reach(arguments.allow_host or (), arguments.prefix or "")
@@ -167,7 +168,7 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
         if more := work.not_compared_in_words():
             logger.info("%s", more)
         try:
-            server.serve(adjudication.DecisionPage(work), listener, announce, reach)
+            server.serve(DecisionPage(work), listener, announce, reach)
         finally:
             work.close()
     counts = work.counts()
@@ -178,7 +179,7 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
 def _export(path: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.page.store.session import exported
     from dynet_vdgi.page.text.marked import NOTHING, write_marked
-    from dynet_vdgi.page.web.shown import deps_to_look_at, problems_of
+    from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
 
     files.check_named(arguments.export)
     file_checks.check_output(arguments.export, [path], option="--export")

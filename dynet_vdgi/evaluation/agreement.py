@@ -17,9 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.evaluation.raw_scores import Score, in_both
-from dynet_vdgi.evaluation.two_files import COLUMNS, Pair, Stretch, TwoFiles
+from dynet_vdgi.evaluation.two_files import Pair, Stretch, TwoFiles
 from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.system.text_tables import aligned as laid_out
@@ -174,22 +173,19 @@ def _differences(files: TwoFiles, stretch: Stretch, pairs: Iterable[Pair], count
     """Counts the words of a stretch, and returns what is different in it."""
     differing, by_column = 0, Counter[str]()
     for pair in pairs:
-        different = 0
-        for column in COLUMNS:
-            if not files.is_comparable(pair, column):
-                continue
-            is_same, values = files.is_same(pair, column), files.values(pair, column)
-            if not is_same:
-                different += 1
-                by_column[column] += 1
+        compared = [each for each in files.compared(pair) if files.is_comparable(pair, each.column)]
+        different = [each.column for each in compared if not each.is_same]
+        by_column.update(different)
+        differing += bool(different)
+        for column, _, first, second, is_same in compared:
+            values = first, second
             if column == "deprel":
                 counts["subtype"].add(is_same, values)
-                values = relation_of(values[0]), relation_of(values[1])
+                values = relation_of(first), relation_of(second)
                 is_same = values[0] == values[1]
                 if files.is_comparable(pair, "head"):
-                    counts["both"].add(is_same and files.is_same(pair, "head"))
+                    counts["both"].add(is_same and "head" not in different)
             counts[column].add(is_same, values if column in _WITH_KAPPA else None)
-        differing += bool(different)
     one, other = files.one, files.other
     blocks = one.blocks[stretch.ones[0]], other.blocks[stretch.others[0]]
     words = one.words_in(stretch.ones)
@@ -199,7 +195,7 @@ def _differences(files: TwoFiles, stretch: Stretch, pairs: Iterable[Pair], count
     return Unlike(
         f"{one.path}:{blocks[0].line}",
         f"{other.path}:{blocks[1].line}",
-        sent_id_of(blocks[0].lines) or sent_id_of(blocks[1].lines) or "",
+        files.sent_id(stretch),
         " ".join(one.columns[word][1] for word in words),
         len(words),
         differing + alone + cuts,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.conllu.tag_sets import is_punctuation
 from dynet_vdgi.evaluation.raw_scores import Side, aligned, check_same_characters, read
 from dynet_vdgi.system.files import AnyPath
@@ -40,12 +41,14 @@ class Stretch(NamedTuple):
     same_words: bool  # one sentence each, with the same tokens and words
 
 
-class Disagreement(NamedTuple):
-    """Two words with different values in a column; heads are numbers in their sentences, `_` for none."""
+class TwoValues(NamedTuple):
+    """What both files have in a column of two words; heads are numbers in their sentences, `_` for none."""
 
+    column: str
     pair: Pair
     one: str
     other: str
+    is_same: bool
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,15 @@ class TwoFiles:
         """What both files have in a column, as it stands there."""
         k = COLUMNS[column]
         return self.one.columns[pair.one][k], self.other.columns[pair.other][k]
+
+    def compared(self, pair: Pair) -> list[TwoValues]:
+        """Two words, column by column: what people agree about is counted from it, and what they decide."""
+        return [TwoValues(name, pair, *self.values(pair, name), self.is_same(pair, name)) for name in COLUMNS]
+
+    def sent_id(self, stretch: Stretch) -> str:
+        """The name of the first sentence of a stretch in the first file that has one; "" without one."""
+        one, other = self.one.blocks[stretch.ones[0]], self.other.blocks[stretch.others[0]]
+        return sent_id_of(one.lines) or sent_id_of(other.lines) or ""
 
     def is_punctuation(self, pair: Pair) -> bool:
         """Whether either file says so by UPOS, or has no UPOS and says so by XPOS."""

@@ -308,7 +308,7 @@ def test_a_file_that_nobody_changes_stays(put: Callable[..., str], folder: Path)
 
 
 def test_two_annotations_with_other_columns_are_not_mixed(put: Callable[..., str]) -> None:
-    from dynet_vdgi.page.adjudication import Adjudication
+    from dynet_vdgi.page.adjudication.decisions import Adjudication
 
     one, other = put(mwe(WORDS, "* " * 14), "one.cupt"), put(WORDS, "other.conllu")
     with pytest.raises(DataError, match="its columns after MISC are not those of the other file"):

@@ -21,7 +21,8 @@ pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not in
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.page.adjudication import TOKENS, Adjudication, DecisionError
+from dynet_vdgi.page.adjudication.decisions import Adjudication
+from dynet_vdgi.page.adjudication.differing import TOKENS, DecisionError
 from dynet_vdgi.page.store.session import Session
 
 

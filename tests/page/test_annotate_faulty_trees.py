@@ -15,7 +15,9 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.learn.live import Live
 from dynet_vdgi.page.store.session import Given, Session, exported
 from dynet_vdgi.page.text.marked import UNSET, ChangeError, Guess, as_written
-from dynet_vdgi.page.web.shown import IN_FILE, found, problems_of, shown_sentence
+from dynet_vdgi.page.web.problems import IN_FILE, problems_of
+from dynet_vdgi.page.web.search import search
+from dynet_vdgi.page.web.shown import shown_sentence
 
 DEMO = Path(__file__).parents[2] / "resources" / "demo" / "demo-ud-train.conllu"
 DATA = Path(os.environ.get("VDGI_DATA", "/nowhere")) / "ud2"
@@ -154,12 +156,12 @@ def test_an_open_arc_is_learnt_from_only_once_somebody_has_set_it(folder: Path) 
 def test_sentences_with_open_arcs_are_found_as_problems_though_nobody_has_worked_on_them(folder: Path) -> None:
     written(Path("a.conllu"), SOUND + faulty(w6=0) + faulty(w1=2, w2=1) + SOUND)
     session = Session("a.conllu", "anna", "guessed")
-    hits = found(session.text, "problem", "")["found"]
+    hits = search(session.text, "problem", "")["found"]
     assert [(hit["number"], hit["why"]) for hit in hits] == [
         (1, "2 roots: words 3, 6"),
         (2, "cycle of heads through words 1, 2"),
     ]
-    assert [hit["number"] for hit in found(session.text, "problem", "cycle")["found"]] == [2]
+    assert [hit["number"] for hit in search(session.text, "problem", "cycle")["found"]] == [2]
 
 
 def test_a_faulty_mark_alone_is_attached_by_rule_and_the_sentence_waits_for_a_look(folder: Path) -> None:

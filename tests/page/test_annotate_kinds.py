@@ -16,22 +16,18 @@ from annotating import ROWS, chain, guessed, seen, written
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.conllu.tree_faults import tree_faults
-from dynet_vdgi.page.learn.analogy import Analogies, Described, composed_xpos
+from dynet_vdgi.page.learn.analogy import Analogies
+from dynet_vdgi.page.learn.composed_xpos import composed_xpos
+from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.store.session import Given, Session
-from dynet_vdgi.page.text.changes import note_of, sentence_note, sorted_feats
 from dynet_vdgi.page.text.marked import ChangeError, TagGuess, block
-from dynet_vdgi.page.text.tokens import SentenceLayout
-from dynet_vdgi.page.web.shown import (
-    Choices,
-    deps_to_look_at,
-    found,
-    offered,
-    problems_of,
-    put_guesses,
-    shown_sentence,
-    translation_key,
-    usual_bundles,
-)
+from dynet_vdgi.page.text.notes import note_of, sentence_note
+from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.word_columns import sorted_feats
+from dynet_vdgi.page.web.offers import Choices, offered, put_guesses, usual_bundles
+from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
+from dynet_vdgi.page.web.search import found
+from dynet_vdgi.page.web.shown import shown_sentence, translation_key
 
 
 @pytest.fixture

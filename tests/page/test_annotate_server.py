@@ -25,7 +25,7 @@ from dynet_vdgi.page.text.marked import ChangeError
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")
 
-from dynet_vdgi.page.web import shown as finding
+from dynet_vdgi.page.web import search as finding
 from dynet_vdgi.page.web.guard import HEADERS
 
 JSON = "application/json"
@@ -227,11 +227,11 @@ def test_sentences_and_words_are_found_by_what_is_wanted(folder: Path) -> None:
         ("list", "obj", [(2, 3, "obj, not nsubj")]),
         ("doubtful", "", [(0, 0, "5 arcs"), (2, 0, "5 arcs")]),
     ):
-        answer = finding.found(session.text, kind, query)
+        answer = finding.search(session.text, kind, query)
         assert [(*place, hit["why"]) for place, hit in zip(answer["places"], answer["found"])] == hits, kind
-    assert [k for k, _ in finding.found(session.text, "problem", "")["places"]] == [1, 2]
+    assert [k for k, _ in finding.search(session.text, "problem", "")["places"]] == [1, 2]
     with pytest.raises(ChangeError, match="'pos' is no column"):
-        finding.found(session.text, "columns", "pos=NOUN")
+        finding.search(session.text, "columns", "pos=NOUN")
 
 
 def test_all_words_that_are_found_are_changed_at_once_if_they_are_those_that_were_seen(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dynet_vdgi.page.learn.consistency import inconsistent
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.annotated_text import AnnotatedText, listed
 from dynet_vdgi.page.text.marked import read_marked
-from dynet_vdgi.page.web.shown import found
+from dynet_vdgi.page.web.search import search
 
 NOUNS, VERBS = ("dog", "cat", "man", "cow"), ("sees", "hears", "likes")
 
@@ -90,10 +90,10 @@ def test_words_are_listed_as_a_table_and_as_json_that_the_page_steps_through(vdg
     found_ones = vdgi.good("check", "a.conllu", "--consistency", "-n", "7", "--json").out
     Path("list.json").write_text(found_ones, encoding="utf-8")
     session = guessed(Session("a.conllu", "anna", "right"))
-    assert found(session.text, "columns", "deprel=NSUBJ")["hint"].startswith("no word has deprel=NSUBJ; nsubj has ")
-    assert "hint" not in found(session.text, "columns", "deprel=nsubj")
+    assert search(session.text, "columns", "deprel=NSUBJ")["hint"].startswith("no word has deprel=NSUBJ; nsubj has ")
+    assert "hint" not in search(session.text, "columns", "deprel=nsubj")
     session.text.listed = listed("list.json", session.text)
-    answer = found(session.text, "list", "")
+    answer = search(session.text, "list", "")
     assert [(f"s{k + 1}", word) for k, word in answer["places"]] == [
         (place["sentence"], place["word"]) for place in json.loads(found_ones)
     ]

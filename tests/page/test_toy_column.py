@@ -9,8 +9,8 @@ import pytest
 from annotating import guessed, seen, written
 
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text import changes
 from dynet_vdgi.page.text.marked import ChangeError
+from dynet_vdgi.page.text.word_columns import COLUMNS, Column
 from dynet_vdgi.page.web.shown import shown_sentence
 
 
@@ -21,14 +21,14 @@ def gloss(value: Any) -> str:
     return value
 
 
-TOY = changes.Column("gloss", "Gloss", gloss)
+TOY = Column("gloss", "Gloss", gloss)
 # It ends here.
 
 
 def test_a_new_column_is_on_the_page_in_the_file_in_the_journal_and_undone(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(changes.COLUMNS, "gloss", TOY)
+    monkeypatch.setitem(COLUMNS, "gloss", TOY)
     session = guessed(Session(written(Path("a.conllu")), "anna"))
     marked = session.text.of_id(0)
     session.change(0, seen(marked), "gloss", 5, "to bark")

@@ -427,7 +427,7 @@ def test_statistics_count_what_ud_counts(vdgi: Vdgi, folder: Path) -> None:
 @pytest.mark.usefixtures("unchecked")
 def test_the_agreement_of_two_annotators_is_that_of_the_files_that_were_decided(vdgi: Vdgi, folder: Path) -> None:
     pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
-    from dynet_vdgi.page.adjudication import Adjudication
+    from dynet_vdgi.page.adjudication.decisions import Adjudication
 
     write("a.conllu", sentence("x"), sentence("y"))
     write("b.conllu", sentence("x", by="ben"), sentence("y", by="ben").replace("nsubj", "obj"))

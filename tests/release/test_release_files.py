@@ -258,7 +258,7 @@ def test_a_release_with_such_a_form_has_statistics_that_can_be_read(vdgi: Vdgi, 
 @pytest.mark.usefixtures("unchecked")
 def test_both_annotators_are_credited_in_what_was_decided_between_their_files(vdgi: Vdgi) -> None:
     pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
-    from dynet_vdgi.page.adjudication import Adjudication
+    from dynet_vdgi.page.adjudication.decisions import Adjudication
 
     def marked(by: str, relation: str = "nsubj") -> str:
         return sentence("x", by=f"HeadBy={by}|LabelBy={by}").replace("nsubj", relation)

@@ -90,7 +90,7 @@ def test_another_table_in_the_model_changes_its_trees(as_shipped, sentences, tmp
 
 
 def test_the_shipped_model_has_the_table_best():
-    """After a change, `benchmarks/universal.py table` gives it to the model: trees may change."""
+    """After a change, `experiments/universal.py table` gives it to the model: trees may change."""
     assert table_of(model_file.load(SHIPPED).parameters) == table_to_learn_under()
 
 

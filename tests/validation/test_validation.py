@@ -16,7 +16,8 @@ from shell import Vdgi
 from dynet_vdgi.conllu.blocks import blocks
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.web.shown import found, shown_sentence
+from dynet_vdgi.page.web.search import search
+from dynet_vdgi.page.web.shown import shown_sentence
 from dynet_vdgi.validation import udtools
 from dynet_vdgi.validation.levels import problems_in
 
@@ -355,7 +356,7 @@ def test_the_page_shows_errors_by_rule(tmp_path: Path) -> None:
     session = Session(path, "anna", "right")
     (marked,) = session.text.sentences
     shown = shown_sentence(0, marked)
-    hits = [found(session.text, "problem", query)["found"] for query in ("", "no relation", "nowhere")]
+    hits = [search(session.text, "problem", query)["found"] for query in ("", "no relation", "nowhere")]
     session.close()
     assert [len(each) for each in hits] == [1, 1, 0]
     assert [group["rule"] for group in shown["problems"]] == ["feats", "deprel"]

@@ -6,49 +6,36 @@ learnt, so the second word of a text gains from the first one.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain, islice
-from math import log
-from typing import NamedTuple
 
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
+from dynet_vdgi.page.learn.composed_xpos import composed_xpos
+from dynet_vdgi.page.learn.described import Described, described
 from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns, MarkedSentence
 from dynet_vdgi.words.tagger.lemmas import AS_WRITTEN, applied, n_shared, rule_of
 
-LONGEST = 6
+LONGEST_ENDING = 6
 """Letters of the longest ending; a whole word is longer than all."""
 
-MORE = 4.0
+WEIGHT_OF_A_LETTER = 4.0
 """Each letter of the shared ending makes a word count so many times as much."""
 
-OTHER_FEATS = 0.02
+WEIGHT_OF_OTHER_FEATS = 0.02
 """How much a word with other features counts, where those of the word in question are known."""
 
-SMALL = 0.1
-"""Added to the counts of features from which parts of an XPOS are chosen."""
-
-FREQUENT, FREQUENT_IN = 5, ("ADP", "AUX", "DET", "PART", "PRON", "VERB")
+N_FREQUENT, TAGS_WITH_FREQUENT_LEMMAS = 5, ("ADP", "AUX", "DET", "PART", "PRON", "VERB")
 """So many lemmas of these tags are offered for any of their words: of `is`, no ending tells."""
 
 NO_CHANGE = ("", ""), 0
 """Of the beginnings of a form and its lemma; in other languages one of them may change the other."""
 
-SHORTENED = 4
+MOST_LETTERS_OFF = 4
 """Letters that may be taken off a form to offer the rest as a lemma."""
 
-
-class Described(NamedTuple):
-    """A word's columns, "" where nobody has said anything; the lemma is a rule, see `lemmas.rule_of`."""
-
-    xpos: str = ""
-    feats: str = ""
-    lemma: str = ""
-
-
 LEMMA = Described._fields.index("lemma")
+"""The place of the lemma."""
 
 
 class Analogies:
@@ -90,13 +77,15 @@ class Analogies:
         for ending in _endings(form):
             for said, count in self._counts.get((tag, ending), {}).items():
                 if said[place]:
-                    scores[said[place]] += weight * count * (1.0 if feats in ("", said.feats) else OTHER_FEATS)
-            weight *= MORE
+                    share = 1.0 if feats in ("", said.feats) else WEIGHT_OF_OTHER_FEATS
+                    scores[said[place]] += weight * count * share
+            weight *= WEIGHT_OF_A_LETTER
         found = sorted((value for value in scores if scores[value] > 0), key=lambda value: -scores[value])
         if name == "xpos" and feats not in ("", NOTHING):
-            known = +Counter({s: n for s, n in self._counts.get((tag, ""), {}).items() if s.xpos and s.feats})
-            if known and all(said.feats != feats for said in known):
-                found.insert(0, composed_xpos(feats, known))
+            pairs = self._counts.get((tag, ""), Counter[Described]()).items()
+            words = {said: n for said, n in pairs if said.xpos and said.feats and n > 0}
+            if words and all(said.feats != feats for said in words):
+                found.insert(0, composed_xpos(feats, words))
         return list(dict.fromkeys(found))
 
     def recalled(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
@@ -116,13 +105,25 @@ class Analogies:
             return tag, Described(guess.xpos or like.xpos, guess.feats or like.feats, like.lemma or guess.lemma)
         values = []
         for place, (old, best) in enumerate(zip(guess, like)):
-            known: Counter[str] = Counter()
-            for said, n in (+self._counts[tag, _whole(form)]).items():
-                value = said[place]
-                known[applied(value, form) if place == LEMMA and value not in ("", NOTHING) else value] += n
-            del known[""]
-            values.append(old if old in known or not known else best if best in known else known.most_common(1)[0][0])
+            counts = self._of_form(form, tag, place)
+            if not counts or old in counts:
+                values.append(old)
+            elif best in counts:
+                values.append(best)
+            else:
+                values.append(counts.most_common(1)[0][0])
         return tag, Described(*values)
+
+    def _of_form(self, form: str, tag: str, place: int) -> Counter[str]:
+        """What was said of a form with a tag, in the column at a place of `Described`; lemmas, not their rules."""
+        counts: Counter[str] = Counter()
+        for said, n in self._counts[tag, _whole(form)].items():
+            value = said[place]
+            if place == LEMMA and value not in ("", NOTHING):
+                value = applied(value, form)
+            if value and n > 0:
+                counts[value] += n
+        return counts
 
     def others(self, tag: str, name: str) -> list[str]:
         """The values of a column under other tags, the most frequent first."""
@@ -138,23 +139,41 @@ class Analogies:
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
         """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, as written, shortened."""
         lower = form.lower()
-        finds = (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma"))  # if needed
-        rules = (rule for find in finds for rule in find())
-        (own, other), _ = next(iter((+self._beginnings[lower[:2]]).most_common(1)), NO_CHANGE)
-        is_said = any(n > 0 and said.lemma for said, n in self._counts.get((tag, _whole(form)), {}).items())
-        start = form if own == other or is_said or len(form) <= len(own) + 1 else other + lower[len(own) :]
-        start = start[:1].upper() + start[1:] if form[:1].isupper() else start
-        fitting = (applied(r, start) for r in rules if r == AS_WRITTEN or lower.endswith(r.partition(">")[0]))
-        found = chain(fitting, (start.lower(), lower, form))
-        yield from islice(found, 1)
-        if tag in FREQUENT_IN:
-            yield from (lemma for lemma, n in self._lemmas[tag].most_common(FREQUENT) if n > 0)
-        yield from found
-        yield from (lower[:-k] for k in range(1, min(SHORTENED + 1, len(lower))))
+        by_rule = self._lemmas_by_rule(form, tag, feats)
+        yield next(by_rule)
+        if tag in TAGS_WITH_FREQUENT_LEMMAS:
+            for lemma, n in self._lemmas[tag].most_common(N_FREQUENT):
+                if n > 0:
+                    yield lemma
+        yield from by_rule
+        for k in range(1, min(MOST_LETTERS_OFF + 1, len(lower))):
+            yield lower[:-k]
+
+    def _lemmas_by_rule(self, form: str, tag: str, feats: str) -> Iterator[str]:
+        """The lemmas that rules make of a form: those of its tag, then those of others; then the form itself."""
+        lower, start = form.lower(), self._with_lemmas_beginning(form, tag)
+        for find in (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma")):
+            for rule in find():  # the second is slow, and needed for later lemmas only
+                if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
+                    yield applied(rule, start)
+        yield from (start.lower(), lower, form)
+
+    def _with_lemmas_beginning(self, form: str, tag: str) -> str:
+        """A form with the beginning of its lemma, as most words with its first letters have it: bean for bhean."""
+        lower = form.lower()
+        counts = +self._beginnings[lower[:2]]
+        (of_form, of_lemma), _ = counts.most_common(1)[0] if counts else NO_CHANGE
+        of_same = self._counts.get((tag, _whole(form)), Counter[Described]())
+        has_lemma = any(n > 0 and said.lemma for said, n in of_same.items())
+        if of_form == of_lemma or has_lemma or len(form) <= len(of_form) + 1:
+            start = form
+        else:
+            start = of_lemma + lower[len(of_form) :]
+        return start[:1].upper() + start[1:] if form[:1].isupper() else start
 
     def guess(self, form: str, word: MarkedColumns) -> Described:
         """What is likely of a word that has at least a tag, "" where no word tells; what it has stays."""
-        said = _described(word)
+        said = described(word)
         feats = said.feats or next(iter(self.ranked(form, word.upos, "feats")), "")
         xpos = said.xpos or next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
         rules = self.ranked(form, word.upos, "lemma", feats) or self.others(word.upos, "lemma")[:1]
@@ -162,46 +181,12 @@ class Analogies:
         return Described(xpos, feats, rule if rule in ("", NOTHING) else next(self.lemmas(form, word.upos, feats)))
 
 
-def composed_xpos(feats: str, known: Counter[Described]) -> str:
-    """An XPOS for features that no known word has: the one of the most similar features, each part chosen again.
-
-    A part is a letter or, where the XPOS has them, what stands between marks. If it is the beginning of a value that
-    is another one here, as m in Ncms of Gender=Masc, it becomes the beginning of that. Others are chosen by naive
-    Bayes: by each feature that a word of `known` has or has not.
-    """
-    wanted, of_feats = set(feats.split("|")), {said: set(said.feats.split("|")) for said in known}
-    likest = max(known, key=lambda said: (len(wanted & of_feats[said]) / len(wanted | of_feats[said]), known[said]))
-    shape = _parts(likest.xpos)
-    alike = [(parts, of_feats[said]) for said in known if len(parts := _parts(said.xpos)) == len(shape)]
-    features = wanted.union(*(own for _, own in alike))
-
-    def log_probability(place: int, part: str) -> float:
-        its = [own for parts, own in alike if parts[place] == part]
-        shares = ((sum(one in own for own in its) + SMALL) / (len(its) + 2 * SMALL) for one in features)
-        return log(len(its)) + sum(log(p if one in wanted else 1 - p) for one, p in zip(features, shares))
-
-    choices = (dict.fromkeys([part, *(parts[k] for parts, _ in alike)]) for k, part in enumerate(shape))
-    found = [max(parts, key=partial(log_probability, k)) for k, parts in enumerate(choices)]
-    others = dict(feature.partition("=")[::2] for feature in of_feats[likest] - wanted)
-    for name, value in (feature.partition("=")[::2] for feature in sorted(wanted - of_feats[likest])):
-        was = others.get(name, "").lower()
-        for k, part in list(enumerate(shape))[:0:-1]:
-            if value and part.isalnum() and was.startswith(part.lower()) and ("-" in shape or not part.isupper()):
-                found[k] = value[: len(part)] if part.isupper() else value[: len(part)].lower()
-                break
-    return "".join(found)
-
-
-def _parts(xpos: str) -> list[str]:
-    return re.findall("[^:.,|]+|[:.,|]", xpos) if re.search("[:.,|]", xpos) else [*xpos]
-
-
 def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
     """Forms, tags and what a person has said of the words with a tag; `_` says something in a finished sentence."""
     is_done = marked.is_done
     for form, word in zip(marked.forms, marked.state.columns):
         if word.upos != NOTHING:
-            said = _described(word, is_done)
+            said = described(word, is_done)
             rule = said.lemma if said.lemma in ("", NOTHING) else _rule_of(form, said.lemma)
             yield form, word.upos, said._replace(lemma=rule)
 
@@ -219,16 +204,10 @@ def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:
     return form[:own], lemma[:other]
 
 
-def _described(word: MarkedColumns, is_done: bool = False) -> Described:
-    """What a person has said of a word, whose lemma is no rule here; in a finished sentence, `_`, too."""
-    pairs = ((getattr(word, name), getattr(word, name + "_by")) for name in Described._fields)
-    return Described(*(value if value != NOTHING or by or is_done else "" for value, by in pairs))
-
-
 def _endings(form: str) -> Iterator[str]:
     """The endings of a form, the empty one first, and the whole form, marked as such."""
     lower = form.lower()
-    for length in range(min(LONGEST, len(lower)) + 1):
+    for length in range(min(LONGEST_ENDING, len(lower)) + 1):
         yield lower[len(lower) - length :]
     yield _whole(form)
 

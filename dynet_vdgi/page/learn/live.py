@@ -10,29 +10,23 @@ import contextlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.page.learn.arc_lessons import Lesson
 from dynet_vdgi.page.learn.helpers import HelperError, Helpers
+from dynet_vdgi.page.learn.next_sentence import ORDERS, NextSentence
+from dynet_vdgi.page.learn.recent_choices import WAIT_FOR_GUESS, RecentChoices
 from dynet_vdgi.page.learn.tag_lessons import TagLesson
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.annotated_text import PARSED_AGAIN
-from dynet_vdgi.page.text.changes import COLUMNS
 from dynet_vdgi.page.text.marked import Guess, MarkedSentence, TagGuess
-from dynet_vdgi.page.web.shown import Choices, Pairs
+from dynet_vdgi.page.text.word_columns import COLUMNS
+from dynet_vdgi.page.web.offers import Choices
 from dynet_vdgi.system.messages import count
-from dynet_vdgi.words.tagger.tagger import WordChoices
 
 EVERY = 10
-
-ORDERS = ("choose", "document")
-
-WAIT_FOR_GUESS = 0.3
-"""Seconds that a page waits for the guess of one sentence before it shows the present tree."""
 
 WRITE_EVERY = 1.0
 
@@ -41,9 +35,6 @@ FIRST_TAGS, TAGS_EVERY = 20, 40
 
 OPEN_FOR = 10.0
 """Seconds that a sentence counts as open in a page after the page's last request about it."""
-
-MOST_CHOICES = 100
-"""Sentences of which what tagger and labeller say is remembered."""
 
 AT_ONCE = 25
 """Guesses that are adopted between two requests of the page."""
@@ -67,18 +58,16 @@ class Live:
         self._helpers, self._every = helpers, every
         self._tasks: list[asyncio.Task[None]] = []
         self._last_shown: dict[int, float] = {}  # when a page last showed a sentence
-        self._left_unfinished: dict[int, None] = {}  # sentences, the latest at the end
-        self._queue: Sequence[int] = ()  # the most useful sentences
+        self._next = NextSentence(session.text)
+        self._recent_choices = None if helpers is None else RecentChoices(helpers)
         self._wake = asyncio.Event()
         self._done_at_lesson = len(session.text.finished)
         self._parsing: dict[int, asyncio.Task[None]] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
         self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head, or 0
-        self._tag_queue: Sequence[int] = ()  # sentences with doubtful tags
         self._tag_wake = asyncio.Event()
-        self._tags_said = 0  # words whose tags or features were set or confirmed since the tagger has learnt
+        self._n_tags_changed = 0  # words whose tags or features were set or confirmed since the tagger has learnt
         self._taggers = 0
-        self._choices: dict[int, tuple[tuple[Sentence, Sequence[int], int, int], Choices]] = {}
 
     # --------------------------------------------------------------------------------------- life
     def start(self) -> None:
@@ -139,7 +128,7 @@ class Live:
 
     async def _take_over(self, lesson: Lesson, told: Mapping[int, Sentence], n_trees: int) -> None:
         """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
-        self._queue = lesson.next_ones
+        self._next.useful = lesson.next_ones
         lessons = self.learning["lessons"] + 1
         self.learning["lessons"] = lessons
         sentences = self.session.text.by_id
@@ -167,14 +156,14 @@ class Live:
                 await self._tag_wake.wait()
             while True:
                 self._tag_wake.clear()
-                self._tags_said = 0
+                self._n_tags_changed = 0
                 sentences = self.session.sentences
                 own = [m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)]
                 known = {marked.id: marked.known for marked in sentences}
                 lesson: TagLesson | None = await asyncio.to_thread(helpers.learn, "tagger", known, own)
                 if lesson is not None:
                     await self._take_tags(lesson.guesses)
-                    self._tag_queue = lesson.next_ones
+                    self._next.with_doubtful_tags = lesson.next_ones
                     self._taggers += 1
                     words, yours = count(lesson.n_words, "word"), count(len(own), "sentence")
                     self.tagger = f"Tags are learnt from {words}" + (f", yours in {yours}." if own else ".")
@@ -200,32 +189,10 @@ class Live:
             self._wake.set()
 
     async def choices(self, marked: MarkedSentence, *, waits: bool = True) -> Choices | None:
-        """What tagger and labeller say about the words of a sentence, if they say so within a moment.
-
-        Without waiting, it is what they said before, as far as that is still about the same words, tags and heads.
-        """
-        if self._helpers is None:
+        """See `RecentChoices.of`; None without learning."""
+        if self._recent_choices is None:
             return None
-        sentence, heads = marked.sentence, marked.heads
-        now = sentence, heads, self._taggers, self.learning["lessons"]
-        known = self._choices.get(marked.id)
-        if waits and (known is None or known[0] != now):
-            with contextlib.suppress(HelperError, asyncio.TimeoutError):
-                asking = asyncio.to_thread(_choices, self._helpers, marked, sentence)
-                known = now, await asyncio.wait_for(asking, WAIT_FOR_GUESS)
-                self._choices.pop(marked.id, None)
-                self._choices[marked.id] = known
-                while len(self._choices) > MOST_CHOICES:
-                    del self._choices[next(iter(self._choices))]
-        if known is None or known[0][0].forms != sentence.forms:
-            return None
-        likely = [its if old == new else () for its, old, new in zip(known[1].likely, known[0][1], heads)]
-        pairs = list(zip(known[0][0].tags, sentence.tags))
-        bundles, xpos = (
-            [its if old == new else () for its, (old, new) in zip(each, pairs)]
-            for each in (known[1].bundles, known[1].xpos)
-        )
-        return known[1]._replace(likely=likely, bundles=bundles, xpos=xpos)
+        return await self._recent_choices.of(marked, self._taggers, self.learning["lessons"], waits=waits)
 
     # --------------------------------------------------------------------------------------- requests
     async def show(self, number: int) -> MarkedSentence:
@@ -256,13 +223,15 @@ class Live:
         is after a change of many words.
         """
         by_id = self.session.text.by_id
-        before = _n_tags_said(by_id.get(number))
+        before = _n_words_tagged(by_id.get(number))
         found = self.session.change(number, seen, what, word, value, words)
         if not words and by_id[found[0]].edits == seen[0]:
             return found
-        n_said = len(found) if words else abs(_n_tags_said(by_id[found[0]]) - before)
-        self._tags_said += max(n_said, what in COLUMNS)
-        if self._tags_said >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
+        n_changed = len(found) if words else abs(_n_words_tagged(by_id[found[0]]) - before)
+        if what in COLUMNS:
+            n_changed = max(1, n_changed)
+        self._n_tags_changed += n_changed
+        if self._n_tags_changed >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
             self._tag_wake.set()
         for each in found if not words else ():
             self.touch(each)
@@ -344,37 +313,10 @@ class Live:
         return time.monotonic() - self._last_shown.get(number, -OPEN_FOR) < OPEN_FOR
 
     def next_one(self, after: int | None, order: str) -> int | None:
-        """The next unfinished sentence after one; None: all are done.
-
-        In the order `choose`, a sentence left unfinished comes again after all others.
-        """
-        text = self.session.text
-        known = text.by_id.get(-1 if after is None else after)
-        place = -1 if known is None else text.number(known)
-        ids = [marked.id for marked in text.sentences]
-        rest = chain(ids[place + 1 :], ids[: max(0, place)])
-        if order == "choose":
-            if known is not None:
-                self._left_unfinished.pop(known.id, None)
-                self._left_unfinished[known.id] = None
-            new = (k for k in chain(self._tag_queue, self._queue, rest) if k not in self._left_unfinished)
-            rest = chain(new, self._left_unfinished)
-        wanted = (k for k in rest if k != after and k in text.by_id)
-        return next((k for k in wanted if not text.by_id[k].is_done), None)
+        """See `NextSentence.after`."""
+        return self._next.after(after, order)
 
 
-def _n_tags_said(marked: MarkedSentence | None) -> int:
+def _n_words_tagged(marked: MarkedSentence | None) -> int:
     """The number of a sentence's words whose tag a person has set or confirmed."""
     return sum(bool(word.tag_by) for word in marked.state.columns) if marked is not None else 0
-
-
-def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Choices:
-    """What the helpers say about the words of a sentence with its present tree. Raises: HelperError."""
-    positions = marked.positions
-    words: Sequence[WordChoices] = helpers.answer("tagger", "choices", sentence) or ()
-    likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
-    if positions:
-        tree = replace(marked.bare, heads=marked.shown())
-        for place, its in zip(positions, helpers.answer("parser", "likely", tree) or ()):
-            likely[place - 1] = its
-    return Choices([w.tags for w in words], [w.bundles for w in words], likely, [w.xpos for w in words])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dynet_vdgi.conllu.punctuation import is_mark
 from dynet_vdgi.conllu.sentence import Source
 from dynet_vdgi.page.text.marked import MarkedSentence
-from dynet_vdgi.page.text.tokens import has_space_after
+from dynet_vdgi.page.text.sentence_layout import has_space_after
 from dynet_vdgi.words.tagger.lemmas import n_shared
 
 MOST = 9

@@ -1,6 +1,4 @@
-"""Texts from elsewhere: plain text as a treebank, and changes that other programs made to the file.
-
-Plain text as CoNLL-U, with a tokeniser, or by a simple rule where a language has none yet.
+"""Plain text as CoNLL-U, with a tokeniser, or by a simple rule where a language has none yet.
 
 The rule: an empty line ends a paragraph, and with it a sentence; a sentence also ends after . ! ? and such
 marks of other scripts, with the closing quotation marks and brackets behind them, before white space. Words

@@ -21,16 +21,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from dynet_vdgi.conllu import guess_marks
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.page.store.journal import DAMAGED, ENDING, FORMAT, HINT, Journal
-from dynet_vdgi.page.store.outside_changes import step_of
-from dynet_vdgi.page.store.own_file import OwnFile, plain
+from dynet_vdgi.page.store.outside_changes import LAST_WRITINGS, change_by_others
+from dynet_vdgi.page.store.own_file import OwnFile
+from dynet_vdgi.page.store.replay import (
+    BaseRecord,
+    Given,
+    adopt_newer_guesses,
+    base_of,
+    replayed,
+    text_at_the_beginning,
+)
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
 from dynet_vdgi.page.text.marked import (
     ChangeError,
@@ -40,18 +47,11 @@ from dynet_vdgi.page.text.marked import (
     as_written,
     confirmed_parts,
     read_marked,
-    read_text,
 )
 from dynet_vdgi.system import files
 
-Given = Literal["right", "guessed"]
-
 LARGE, TIMES = 10_000_000, 4
 """Bytes of a journal, and more in sizes of the file, above which it is shortened at an orderly end."""
-
-LAST_WRITINGS = 5
-"""The states of the file that are compared with one that another program has changed: some were announced in
-the journal and then not written, because the disk was full or the program was killed."""
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -66,16 +66,6 @@ class UnwrittenError(VdgiError):
     """The file cannot be written; the journal has all confirmed arcs."""
 
     exit_status = 2
-
-
-class BaseRecord(Struct, omit_defaults=True):
-    """How a journal begins: the file as it was, and what was said before of it and in it."""
-
-    base: str
-    given: Given | None = None  # what its trees are, and who has said so
-    by: str = ""
-    finished: list[tuple[int, int, int, int]] = []  # sentences by number, and what the parser had right in them
-    place: tuple[int, int] = (0, 1)
 
 
 class Session:
@@ -120,14 +110,7 @@ class Session:
     # --------------------------------------------------------------------------------------- beginning
     def _begin(self, given: Given | None) -> None:
         """Makes the text as it was left, or as the file has it."""
-        found_base = next((each for each in enumerate(self.journal.records, 1) if "base" in each[1]), None)
-        base = None
-        if found_base is not None:
-            try:
-                base = msgspec.convert(found_base[1], BaseRecord)
-            except msgspec.ValidationError as error:
-                place = str(self.journal.path), found_base[0]
-                raise DataError(*place, f"{DAMAGED} ({error})", HINT) from None
+        base = base_of(self.journal)
         try:
             content = self._file.look()
         except OSError as error:
@@ -191,68 +174,41 @@ class Session:
             for marked in trees:
                 marked.take_as_right(self.annotator)
 
-    def _continue(self, base: BaseRecord, found: list[MarkedSentence] | None, content: str) -> None:
-        """Repeats the changes in the journal; changes of the file by other programs are taken over.
+    def _continue(self, base: BaseRecord, now: list[MarkedSentence] | None, content: str) -> None:
+        """Repeats the changes in the journal, and takes over what other programs have changed in the file.
 
-        `found` is None if the file is as this program has read or written it.
+        `now` are the sentences of the file; None: it is as this program has read or written it.
         """
         records = self.journal.records
-        matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
-        writings = [k for k, record in enumerate(records) if "written" in record]
         begin = next(k for k, record in enumerate(records) if "base" in record)
-        last = (matches or writings or [begin])[-1]
-        right_by = base.by if base.given == "right" else ""
+        writings = [k for k, record in enumerate(records) if "written" in record] or [begin]
+        matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
+        last = (matches or writings)[-1]
         try:
-            self.text = self._text_of(base.base)
+            self.text = text_at_the_beginning(base, self.journal.path)
         except (ValueError, LookupError) as error:
             raise DataError(str(self.journal.path), begin + 1, f"{DAMAGED} ({error})", HINT) from None
-        self.text.finished = {number: (heads, labels, of) for number, heads, labels, of in base.finished}
         self.place = base.place
-        in_file: list[list[MarkedSentence]] = []  # the sentences when the file was, or may have been, written
+        compared: list[list[MarkedSentence]] = []  # the sentences when the file was, or may have been, written
         ids: list[int] = []
-        for number, record in enumerate(records):
-            if "op" in record:
-                try:
-                    self.place = self.text.repeat(record)
-                except (ValueError, LookupError, OverflowError, DataError, msgspec.ValidationError) as error:
-                    detail = f"{DAMAGED} ({error})"
-                    raise DataError(str(self.journal.path), number + 1, detail, HINT) from None
+        for number, place in enumerate(replayed(self.text, records, self.journal.path)):
+            self.place = place or self.place
             if number == last:
                 ids = [marked.id for marked in self.sentences]
-            if found is not None and number in (writings[-LAST_WRITINGS:] or [begin]):
-                in_file.append([copy(marked) for marked in self.sentences])
-        if found is not None:
-            self._take_over(found, in_file, right_by)
+            if now is not None and number in writings[-LAST_WRITINGS:]:
+                compared.append([copy(marked) for marked in self.sentences])
+        if now is None:
+            self.is_unsaved = any("op" in record for record in records[last + 1 :])
+            adopt_newer_guesses(self.text, ids, content, self.path.name)
             return
-        self.is_unsaved = any("op" in record for record in records[last + 1 :])
-        for number, its in zip(ids, read_text(plain(content), self.path.name)):  # has newer guesses
-            known = self.text.by_id.get(number)
-            is_same = known is not None and known.is_touched and known.forms == its.forms
-            if known and is_same and confirmed_parts(known.arcs) == confirmed_parts(its.arcs):
-                known.arcs = its.arcs
-
-    def _text_of(self, base: str) -> AnnotatedText:
-        """The text as a journal begins with it, without the changes."""
-        name = self.journal.path.name
-        sentences = read_text(plain(base), name)
-        if self._said.given == "right" and self._said.by:
-            for marked in sentences:
-                if marked.has_tree_without_marks:
-                    marked.take_as_right(self._said.by)
-        return AnnotatedText(sentences, name)
-
-    def _take_over(
-        self, found: list[MarkedSentence], in_file: Sequence[Sequence[MarkedSentence]], right_by: str
-    ) -> None:
-        """Takes over what other programs have changed in the file since one of the writings `in_file`."""
-        theirs = [as_written(marked) for marked in found]
-        likest = max(reversed(in_file), key=lambda each: len({*map(as_written, each)} & {*theirs}))
-        step = step_of(self.text, found, likest, self.path, self.journal.path, right_by)
+        blocks = [as_written(marked) for marked in now]  # before they get marks that the file has no more
+        right_by = base.by if base.given == "right" else ""
+        step = change_by_others(self.text, now, compared, self.path, self.journal.path, right_by)
         if step is not None:
             self.journal.add(self.text.record(step))
             self.text.apply(step)
         self.journal.add({"written": self._file.digest})
-        self.is_unsaved = [as_written(marked) for marked in self.sentences] != theirs
+        self.is_unsaved = [as_written(marked) for marked in self.sentences] != blocks
 
     # --------------------------------------------------------------------------------------- changing
     def change(
@@ -403,7 +359,8 @@ class Session:
         if digest != self._file.digest or self._file.is_changed_by_others():
             return
         try:
-            again = self._text_of(content.decode()).sentences
+            begin = BaseRecord(content.decode(), self._said.given, self._said.by)
+            again = text_at_the_beginning(begin, self.journal.path).sentences
         except DataError:
             return
         if [_said_in(marked) for marked in again] != [_said_in(marked) for marked in self.sentences]:
@@ -411,7 +368,7 @@ class Session:
         number = {marked.id: k for k, marked in enumerate(self.sentences)}
         finished = [(number[k], *found) for k, found in self.text.finished.items() if k in number]
         place = number.get(self.place[0], 0), self.place[1]
-        begin = BaseRecord(content.decode(), self._said.given, self._said.by, finished, place)
+        begin.finished, begin.place = finished, place
         with suppress(VdgiError, OSError):  # it stays as it is
             first = {"journal": FORMAT, "file": self.path.name, "sentences": len(self.sentences)}
             self.journal.end_with([first, msgspec.to_builtins(begin), {"written": digest}])

@@ -18,7 +18,8 @@ from msgspec import Struct
 from dynet_vdgi.conllu import tree_faults
 from dynet_vdgi.conllu.places import Place
 from dynet_vdgi.errors import DataError, UsageError
-from dynet_vdgi.page.learn.analogy import Analogies, Described
+from dynet_vdgi.page.learn.analogy import Analogies
+from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.learn.splits import Splits
 from dynet_vdgi.page.store.journal import Record
 from dynet_vdgi.page.text import changes, tokens
@@ -35,6 +36,9 @@ from dynet_vdgi.page.text.marked import (
     state_in,
 )
 from dynet_vdgi.page.text.offered_relations import Relations
+from dynet_vdgi.page.text.sentence_cuts import cut, glue
+from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.word_columns import COLUMNS, merged_feats
 from dynet_vdgi.system import files
 
 A_POINT = 25
@@ -184,13 +188,13 @@ class AnnotatedText:
 
         None: all is so already. Raises: ChangeError, it is impossible for one of the words.
         """
-        if what != "label" and what not in changes.COLUMNS:
+        if what != "label" and what not in COLUMNS:
             raise ChangeError(f"{what[:20]!r} cannot be changed in many words at once")
         made: dict[int, MarkedSentence] = {}
         for number, word in words:
             new = made.setdefault(number, copy(self.of_id(number)))
             merges = what == "feats" and isinstance(value, str)
-            its = changes.merged_feats(new.columns[word - 1].feats, value) if merges else value
+            its = merged_feats(new.columns[word - 1].feats, value) if merges else value
             try:
                 new.state = changes.new_state(new, what, word, its, by)
             except ChangeError as error:
@@ -207,15 +211,15 @@ class AnnotatedText:
         marked = old[0]
         if what not in ("range", "glue") and not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
-        layout = tokens.SentenceLayout.of(block(marked), marked.wids)
+        layout = SentenceLayout.of(block(marked), marked.wids)
         layouts = {marked.id: layout}
         open_words = [(marked, marked.wids)]
         if what == "cut":
             names = [one.sent_id for one in self.sentences]
-            layouts[self.next_id] = tokens.cut(layout, layout.words[word - 1], names)
+            layouts[self.next_id] = cut(layout, layout.words[word - 1], names)
         elif what == "glue":
             wids = tuple(self.new_wids(marked, len(old[1])))
-            tokens.glue(layout, tokens.SentenceLayout.of(block(old[1]), wids))
+            glue(layout, SentenceLayout.of(block(old[1]), wids))
             open_words.append((old[1], wids))
         else:
             tokens.change(layout, what, word, value, self.new_wids(marked, tokens.MOST_PARTS))

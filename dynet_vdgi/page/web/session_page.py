@@ -11,21 +11,14 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from dynet_vdgi.page.learn.live import ORDERS, Live
+from dynet_vdgi.page.learn.live import Live
+from dynet_vdgi.page.learn.next_sentence import ORDERS
 from dynet_vdgi.page.store.session import StaleError
 from dynet_vdgi.page.text.marked import ChangeError, MarkedSentence, label_fault
+from dynet_vdgi.page.web.offers import Choices, offered, offered_relations, put_guesses
+from dynet_vdgi.page.web.search import hits_of, search, seen_of
 from dynet_vdgi.page.web.server import Page, asked, order_of
-from dynet_vdgi.page.web.shown import (
-    Choices,
-    found,
-    hits_of,
-    offered,
-    offered_relations,
-    put_guesses,
-    seen_of,
-    shown_sentence,
-    translation_key,
-)
+from dynet_vdgi.page.web.shown import shown_sentence, translation_key
 
 
 class UnknownRelationError(ChangeError):
@@ -107,9 +100,9 @@ class SessionPage(Page):
         return JSONResponse({"next": self._live.next_one(asked(request, "after"), order)})
 
     async def find(self, request: Request) -> Response:
-        """The sentences of a kind, see `shown`."""
+        """The sentences of a kind, see `search`."""
         kind, query = request.query_params.get("kind", "words"), request.query_params.get("q", "")
-        return JSONResponse(await asyncio.to_thread(found, self._text, kind, query))
+        return JSONResponse(await asyncio.to_thread(search, self._text, kind, query))
 
     async def sentence(self, request: Request) -> Response:
         return await self._with_choices(await self._live.show(request.path_params["number"]))

@@ -1,0 +1,1 @@
+"""Two annotations of one text made into a third, on a page."""

@@ -1,0 +1,91 @@
+"""What only the other annotation of a sentence has, joined to the first: comments, MISC, DEPS, empty nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from dynet_vdgi.conllu import guess_marks
+from dynet_vdgi.page.text.marked import MARKS, NAMES
+
+DEPS = 8
+
+_COMMENT_KEY = re.compile(r"#\s*([^=]*?)\s*(=|\Z)")
+
+_OF_TEXT = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")  # which `# text` must agree with
+
+
+def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
+    """A sentence's lines with the comments, MISC, DEPS and empty nodes that only the other side has.
+
+    Also the names of what both have differently.
+    """
+    if lines == others:
+        return [*lines], set()
+    comments, its_comments = ([line for line in side if line[0] == "#"] for side in (lines, others))
+    rows, its = ([line.split("\t") for line in side if line[0] != "#"] for side in (lines, others))
+    new = [c for c in its_comments if c not in comments and not guess_marks.COMMENT.fullmatch(c)]
+    keys = {*map(_key, comments)}
+    more = [comment for comment in new if _key(comment) not in keys]
+    differing = {"comments"} if len(more) < len(new) else set()
+    nodes, its_nodes = ([row for row in side if "-" not in row[0]] for side in (rows, its))
+    graph, its_graph = ([r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (nodes, its_nodes))
+    if not _has_graph(rows):
+        rows = _with_graph(rows, its)
+    elif graph != its_graph and _has_graph(its):
+        differing.add("DEPS and empty nodes")
+    extra = {row[0]: row[10:] for row in rows}
+    if any(extra.get(row[0], row[10:]) != row[10:] for row in its):
+        differing.add("columns after MISC")
+    theirs = {row[0]: row[9] for row in its}
+    for row in rows:
+        others_marks = _marks(theirs.get(row[0], "_"))
+        own = [_by_both(entry, others_marks) for entry in row[9].split("|") if entry != "_"]
+        names = {entry.partition("=")[0] for entry in own}
+        unseen = [entry for entry in theirs.get(row[0], "_").split("|") if entry not in ("_", *own)]
+        unseen = [entry for entry in unseen if not entry.startswith(guess_marks.CHANCES)]
+        kept = [entry for entry in unseen if entry.partition("=")[0] not in (*names, *_OF_TEXT)]
+        if any(entry not in kept and not entry.startswith(MARKS) for entry in unseen):
+            differing.add("MISC")
+        row[9] = "|".join([*own, *kept]) or "_"
+    return [*comments, *more, *map("\t".join, rows)], differing
+
+
+def _marks(misc: str) -> dict[str, str]:
+    """The names in the marks of MISC, by mark."""
+    parts = (entry.partition("=") for entry in misc.split("|"))
+    return {key + sign: names for key, sign, names in parts if key + sign in MARKS}
+
+
+def _by_both(entry: str, others_marks: Mapping[str, str]) -> str:
+    """An entry of MISC; a mark that both sides have gets the names of both, each once."""
+    mark = entry.partition("=")[0] + "="
+    if mark not in others_marks or mark not in MARKS:
+        return entry
+    names = [*entry[len(mark) :].split(NAMES), *others_marks[mark].split(NAMES)]
+    return mark + NAMES.join(dict.fromkeys(names))
+
+
+def _has_graph(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a sentence has DEPS or empty nodes."""
+    return any("." in row[0] or row[DEPS] != "_" for row in rows)
+
+
+def _with_graph(rows: Sequence[list[str]], its: Sequence[list[str]]) -> list[list[str]]:
+    """The rows of a sentence with DEPS and empty nodes of another one of the same words."""
+    deps = {row[0]: row[DEPS] for row in its if row[0].isdigit()}
+    after: dict[str, list[list[str]]] = {}
+    for row in its:
+        if "." in row[0]:
+            after.setdefault(row[0].partition(".")[0], []).append([*row])
+    found = after.get("0", [])
+    for row in rows:
+        found.append([*row[:DEPS], deps.get(row[0], row[DEPS]), *row[DEPS + 1 :]])
+        found += after.get(row[0], [])
+    return found
+
+
+def _key(comment: str) -> str:
+    """The name in a comment `# name = value`; a comment without a value is its own name."""
+    found = _COMMENT_KEY.match(comment)
+    return found[1] if found and found[2] else comment

@@ -1,0 +1,24 @@
+"""What a person has said of a word besides its tag."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns
+
+
+class Described(NamedTuple):
+    """A word's columns, "" where nobody has said anything; the lemma may be a rule, see `lemmas.rule_of`."""
+
+    xpos: str = ""
+    feats: str = ""
+    lemma: str = ""
+
+
+def described(word: MarkedColumns, is_done: bool = False) -> Described:
+    """What a person has said of a word, whose lemma is no rule here; in a finished sentence, `_`, too."""
+    values = []
+    for name in Described._fields:
+        value, by = getattr(word, name), getattr(word, name + "_by")
+        values.append(value if value != NOTHING or by or is_done else "")
+    return Described(*values)
