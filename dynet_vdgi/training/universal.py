@@ -210,16 +210,17 @@ def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:
 def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile, dict[str, Any]]:
     """A model with the weights of another one and the measures of the text, and the row of the log."""
     from dynet_vdgi.parser.parser import Parser
+    from dynet_vdgi.parser.universal_engine import UniversalEngine
     from dynet_vdgi.universal.stored import TEXT, Measures, beginning, scorer_of
 
     measures = Measures.of(scorer_of(start.parameters), list(beginning(prepared.material.sentences)))
     measures.tell()
     arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
     bare = replace(start, settings=prepared.settings, parameters=arrays)
-    parser = Parser(bare).in_text(replace(measures, tag_accuracy=prepared.tag_accuracy))
-    settled = parser.measures
-    assert settled is not None
-    model = replace(bare, parameters=arrays | settled.arrays())
+    engine = UniversalEngine(bare).with_measures(replace(measures, tag_accuracy=prepared.tag_accuracy))
+    with_shift = Parser(bare, engine=engine).measures
+    assert with_shift is not None
+    model = replace(bare, parameters=arrays | with_shift.arrays())
     row = {"phase": "measures", "sentences": measures.n_sentences, "words": measures.n_words, "dev_dda": None}
     return model, row
 
