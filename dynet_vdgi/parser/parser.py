@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -95,6 +95,7 @@ class Parser:
 
     model: ModelFile
     labels: LabelTable | None = None
+    _: KW_ONLY
     engine: Engine = None  # type: ignore[assignment]  # set below
     verb_order: int | None = None
     tag_accuracy: float = 1.0
