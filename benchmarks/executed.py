@@ -70,13 +70,20 @@ def main() -> None:
         text = Path(folder, "text.conllu")
         content = (demo / "demo-ud-dev.conllu").read_text(encoding="utf-8")
         text.write_text("\n\n".join(content.split("\n\n")[:SENTENCES]) + "\n\n", encoding="utf-8")
-        commands = {
-            "vdgi parse universal": ["parse", "universal", str(text), "-o", str(Path(folder, "out.conllu"))],
-            "vdgi train --preset paper": [
-                *("train", "--preset", "paper", "--train", str(demo / "demo-ud-dev.conllu")),
-                *("--set", "train.updates=3", "--out", str(Path(folder, "run"))),
-            ],
-        }
+        dev = str(demo / "demo-ud-dev.conllu")
+        parse = ["parse", "universal", str(text), "-o", str(Path(folder, "parsed.conllu"))]
+        train = [
+            "train",
+            "--preset",
+            "paper",
+            "--train",
+            dev,
+            "--set",
+            "train.updates=3",
+            "--out",
+            str(Path(folder, "run")),
+        ]
+        commands = {"vdgi parse universal": parse, "vdgi train --preset paper": train}
         for name, arguments in commands.items():
             executed = Executed()
             executed.run(*arguments)

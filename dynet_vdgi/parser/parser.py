@@ -160,8 +160,9 @@ class Parser:
         """
         first = first_sentences(self._given(sentences))
         verb_order = self.labeller.verb_order_in(s.upos or s.tags for s in islice(first, LOOKED_AT))
-        bare = [self._bare(s)[0] for s in first] if self.needs_text else []
-        engine = self.engine.for_text(bare, tag_accuracy=tag_accuracy)
+        engine = self.engine
+        if engine.needs_text:
+            engine = engine.for_text([self._bare(s)[0] for s in first], tag_accuracy=tag_accuracy)
         return replace(self, engine=engine, verb_order=verb_order, tag_accuracy=tag_accuracy)
 
     def _for_call(self, sentences: Sequence[Sentence]) -> Parser:
