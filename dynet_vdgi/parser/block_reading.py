@@ -1,4 +1,7 @@
-"""Blocks of files as sentences or faults; the beginning of a text, which is measured first and parsed afterwards."""
+"""Blocks of files as sentences or faults; the beginning of a text, which is read once.
+
+It is measured first and parsed afterwards.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ class ReadBlock(NamedTuple):
 class BlockReader:
     """Reads the blocks of files for a parser.
 
-    `tags`: the column of tags. `keeps_heads`: heads are read, and some may be missing; else they are ignored,
-    because they are replaced, sound or not. `skips_faulty`: sentences may be at fault.
+    `tags`: the column of tags. `keeps_heads`: heads are read, and some may be missing; else they are
+    ignored, because they are replaced, sound or not. `skips_faulty`: sentences may be at fault.
     """
 
     tags: str
@@ -61,7 +64,7 @@ class Beginning:
 
     blocks: list[Block] = field(default_factory=list)
     read: list[ReadBlock] = field(default_factory=list)  # of these blocks
-    sentences: list[Sentence] = field(default_factory=list)  # to be measured: those with faulty heads, too
+    sentences: list[Sentence] = field(default_factory=list)  # to be measured
     fault: DataError | None = None  # of the file, or of the last block
 
     @classmethod
@@ -88,7 +91,7 @@ class Beginning:
         return beginning
 
     def with_rest(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """All blocks of the text, given those after the beginning. Raises: DataError, the beginning's fault."""
+        """All blocks of the text, given those after it. Raises: DataError, the beginning's fault."""
         yield from self.blocks
         yield from blocks
         if self.fault is not None:

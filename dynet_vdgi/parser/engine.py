@@ -1,9 +1,9 @@
 """What parses: each kind of model as an engine, behind one interface; sentences have no punctuation.
 
-An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once. One that
-needs a text, to see what kind of language it is in, gives an engine for that text: `engine.for_text(sentences)`.
-The engines of the universal parser, of a CRF and of a student are beside this file; that of the paper's parser,
-which needs DyNet, is in `paper.recipe`.
+An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once.
+One that needs a text, to see what kind of language it is in, gives an engine for that text:
+`engine.for_text(sentences)`. The engines of the universal parser, of a CRF and of a student are
+beside this file; that of the paper's parser, which needs DyNet, is in `paper.recipe`.
 
 Letters: n words of a sentence, N words of several in a row, L relations of `relations.label_table.LABELS`.
 """
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 
 
 class AnyEngine:
-    """What is asked of every engine, with the answers of one that needs no text and knows no accuracy."""
+    """What is asked of every engine, with the answers of one that only parses."""
 
     windows = 1
     """How many windows of a text are parsed together."""
@@ -50,7 +50,7 @@ class AnyEngine:
     expectation: Expectation | None = None
     """What share of heads will be right, in a text that it has measured; None: it does not say."""
     sources: Floats | None = None
-    """The standardised numbers (S, U) of S treebanks learnt from, by which nearest ones are found; None: unknown."""
+    """The standardised numbers (S, U) of the S treebanks learnt from; None: not known."""
     informative_tags: Collection[str] = ()
     """The only tags that tell it something; empty: any tag that the model has seen does."""
     knows_relations = False
@@ -60,11 +60,14 @@ class AnyEngine:
 
     @property
     def needs_text(self) -> bool:
-        """If it needs a text that it does not have yet; without `for_text`, what it parses at once is the text."""
+        """If it needs a text that it does not have yet, see `for_text`."""
         return False
 
     def for_text(self, sentences: Sequence[Sentence], *, tag_accuracy: float = 1.0) -> Engine:
-        """The engine for a text with these sentences at its beginning, and with this share of right tags."""
+        """The engine for the text that begins with these sentences; by default this one.
+
+        `tag_accuracy`: the share of right tags in the text.
+        """
         return self  # type: ignore[return-value]  # there are two kinds of engines
 
     def measures_with_shift(self, calibration: Calibration) -> Measures | None:
@@ -78,7 +81,7 @@ class AnyEngine:
 
     @property
     def exact(self) -> ScoringEngine | None:
-        """This engine, with trees that have the most heads expected to be right; None: the recipe makes one."""
+        """This engine, with the trees of `How.exact`; None: the recipe knows what makes them."""
         return None
 
 

@@ -183,7 +183,7 @@ class FileParser:
 
     @property
     def _depends_on_text(self) -> bool:
-        """If a text has to be looked at before it is parsed: for its kind of language, or for how sure its tags are."""
+        """If the beginning of a text has to be seen before the text is parsed."""
         return self.parser.needs_text or self.parser.labeller.verb_order is None or self.how.confidence
 
     def _adapted(self, beginning: Beginning, tag_accuracy: Callable[[int], float]) -> Parser:
