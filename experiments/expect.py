@@ -240,8 +240,9 @@ def errors(arguments: argparse.Namespace) -> None:
         for accuracy, sentences in ((1.0, gold), (tagger.accuracy or 0.0, guessed)):
             words = filtering.prepare(sentences).sentences
             measures = replace(Measures.of(scorer, words), tag_accuracy=accuracy)
-            found = find(bare_parser.in_text(measures).engine, words, margins=True)
-            figures.append(universal.error(bare_parser.in_text(measures).calibration, words, found))
+            parser = replace(bare_parser, engine=bare_parser.engine.with_measures(measures))
+            found = find(parser.engine, words, margins=True)
+            figures.append(universal.error(parser.calibration, words, found))
             trees = filtering.prepare(learnt_from).sentences
             base = TextBase.of_text(scorer, [*trees, *words], Prior.of_text(load_rules(rules_path("best")), trees), 0.5)
             crf = crf or FewTrees(ArcCrf(pace=0.5), None, has_seen_trees=True).fit(words, trees, base)

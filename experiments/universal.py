@@ -223,7 +223,7 @@ def confidence(arguments: argparse.Namespace) -> None:
         model.parameters.update(np.load(each))
     scorer, bare, rows = scorer_of(model.parameters), Parser(model), []
     for code, text, test in texts(arguments):
-        parser = bare.in_text(Measures.of(scorer, text))
+        parser = replace(bare, engine=bare.engine.with_measures(Measures.of(scorer, text)))
         found = find(parser.engine, test, margins=True)
         rows.append([error(each.calibration, test, found) for each in (bare, parser)])
         print("{}: ECE {:.1f} without the shift, {:.1f} with it".format(code, *rows[-1]), flush=True)

@@ -18,7 +18,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE, cycle
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.parser.decoding import margins_of
-from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine
+from dynet_vdgi.parser.engine import Engine, Found
 from dynet_vdgi.parser.given_heads import Heads
 from dynet_vdgi.system.array_types import Floats
 
@@ -79,7 +79,7 @@ def _scores(engine: Engine, bare: Sentence, found: Found) -> tuple[Floats, Float
     heads = bare.heads or (FREE,) * len(bare)
     if FREE not in heads:
         return np.zeros((size, size)), None
-    if isinstance(engine, GreedyEngine):
+    if engine.is_greedy:
         return _climbing(found.heads), None
     scores = engine.scores([bare]).arcs[0]
     probabilities = np.zeros((size, size))

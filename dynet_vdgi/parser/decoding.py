@@ -6,7 +6,7 @@ Letters: n words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.parser.confidence import Calibration
-from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine, ScoringEngine, Tree
-from dynet_vdgi.parser.universal_engine import UniversalEngine
+from dynet_vdgi.parser.engine import Engine, Found, ScoringEngine, Tree
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.relation_scores import batches
-from dynet_vdgi.universal.stored import Measures
 
 LONGEST = 500
 """Words of the longest sentence that is parsed in one piece, because time is cubic and memory quadratic."""
@@ -48,19 +46,11 @@ def find(
     """
     whole = [keep_heads and s.heads is not None and FREE not in s.heads for s in sentences]
     rest = [sentence for sentence, is_whole in zip(sentences, whole) if len(sentence) and not is_whole]
-    if isinstance(engine, GreedyEngine):
+    if engine.is_greedy:
         found = iter(engine.found(rest, margins=margins, keep_heads=keep_heads))
     else:
-        scoring = engine
-        found = iter(
-            _in_batches(
-                rest,
-                lambda batch: of_scores(
-                    scoring, batch, keep_heads=keep_heads, has_margins=margins, relations=relations
-                ),
-                keep_heads=keep_heads,
-            )
-        )
+        parse = partial(of_scores, engine, keep_heads=keep_heads, has_margins=margins, relations=relations)
+        found = iter(_in_batches(rest, parse, keep_heads=keep_heads))
     return [
         Found(s.heads or (), np.zeros(len(s))) if is_whole or not len(s) else next(found)
         for s, is_whole in zip(sentences, whole)
@@ -144,26 +134,6 @@ def _joined(parts: Sequence[Found]) -> Found:
         offset = len(heads)
         heads += [head + offset if head else root if offset else 0 for head in tree]
     return Found(tuple(heads), np.concatenate([each.margins for each in parts]))
-
-
-def settled(engine: UniversalEngine, calibration: Calibration) -> Measures | None:
-    """The measures of the text, with the shift of its confidences.
-
-    The parser is too sure of one language and not sure enough of another, but the share of right heads can be
-    predicted. So the log-odds of a text's confidences are shifted by one number, after which their mean, over
-    a sample of the text, is the predicted share. It is a property of the text, because a word's confidence
-    must not depend on what else is parsed at the same time. Models without an expectation have no shift.
-    """
-    measures = engine.measures
-    if measures is None or engine.expectation is None or not measures.sample:
-        return measures
-    found = find(engine, measures.sample, margins=True)
-    trees, margins = [each.heads for each in found], [each.margins for each in found]
-    calibration = calibration.with_wrong_tags(1 - measures.tag_accuracy)
-    arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
-    mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
-    share = engine.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share
-    return replace(measures, shift=calibration.shift_to(share, arcs), sample=())
 
 
 def confidences(

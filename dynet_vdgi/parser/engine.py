@@ -1,8 +1,9 @@
 """What parses: each kind of model as an engine, behind one interface; sentences have no punctuation.
 
-An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once. The
-engines of the universal parser, of a CRF and of a student are beside this file; that of the paper's parser,
-which needs DyNet, is in `paper.recipe`.
+An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once.
+One that needs a text, to see what kind of language it is in, gives an engine for that text:
+`engine.for_text(sentences)`. The engines of the universal parser, of a CRF and of a student are
+beside this file; that of the paper's parser, which needs DyNet, is in `paper.recipe`.
 
 Letters: n words of a sentence, N words of several in a row, L relations of `relations.label_table.LABELS`.
 """
@@ -10,12 +11,15 @@ Letters: n words of a sentence, N words of several in a row, L relations of `rel
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import Literal, NamedTuple
 
 from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.parser.confidence import Calibration
+from dynet_vdgi.parser.expectation import Expectation
 from dynet_vdgi.relations.labeller import LogP
 from dynet_vdgi.system.array_types import Floats, Ints
+from dynet_vdgi.universal.stored import Measures
 
 Tree = tuple[int, ...]
 
@@ -36,29 +40,67 @@ class Found(NamedTuple):
     log_p: Floats | None = None  # (n, L) of its relations, if they are requested and known
 
 
-class ScoringEngine(ABC):
-    """An engine that scores arcs."""
+class AnyEngine:
+    """What is asked of every engine, with the answers of one that only parses."""
 
     windows = 1
     """How many windows of a text are parsed together."""
-    finds_most_probable = False
-    """If it parses with the most probable tree, not with the one that has most heads expected to be right."""
+    measures: Measures | None = None
+    """What it has measured in its text; None: nothing."""
+    expectation: Expectation | None = None
+    """What share of heads will be right, in a text that it has measured; None: it does not say."""
+    sources: Floats | None = None
+    """The standardised numbers (S, U) of the S treebanks learnt from; None: not known."""
+    informative_tags: Collection[str] = ()
+    """The only tags that tell it something; empty: any tag that the model has seen does."""
+    knows_relations = False
+    """If its `log_p` counts although no labeller has learnt beside it."""
+    margins_are_log_odds = False
+    """If margins are the log-odds of the marginal probabilities of heads."""
+
+    @property
+    def needs_text(self) -> bool:
+        """If it needs a text that it does not have yet, see `for_text`."""
+        return False
+
+    def for_text(self, sentences: Sequence[Sentence], *, tag_accuracy: float = 1.0) -> Engine:
+        """The engine for the text that begins with these sentences; by default this one.
+
+        `tag_accuracy`: the share of right tags in the text.
+        """
+        return self  # type: ignore[return-value]  # there are two kinds of engines
+
+    def measures_with_shift(self, calibration: Calibration) -> Measures | None:
+        """The measures, with the shift of confidences in the text, if the engine can tell it."""
+        return self.measures
 
     @property
     def log_p(self) -> LogP | None:
         """What it knows about relations; None: nothing."""
         return None
 
+    @property
+    def exact(self) -> ScoringEngine | None:
+        """This engine, with the trees of `How.exact`; None: the recipe knows what makes them."""
+        return None
+
+
+class ScoringEngine(AnyEngine, ABC):
+    """An engine that scores arcs."""
+
+    is_greedy: Literal[False] = False
+    finds_most_probable = False
+    """If it parses with the most probable tree, not with the one that has most heads expected to be right."""
+
     @abstractmethod
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
         """The scores of sentences of similar length."""
 
 
-class GreedyEngine(ABC):
+class GreedyEngine(AnyEngine, ABC):
     """An engine that decides about one head after the other."""
 
-    windows = 1
-    """How many windows of a text are parsed together."""
+    is_greedy: Literal[True] = True
 
     @abstractmethod
     def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:

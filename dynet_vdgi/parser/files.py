@@ -10,27 +10,24 @@ import logging
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from dynet_vdgi.conllu import guess_marks
-from dynet_vdgi.conllu.blocks import Block, ignore, windows
+from dynet_vdgi.conllu.blocks import Block, windows
 from dynet_vdgi.conllu.extra_columns import has_header, header
-from dynet_vdgi.conllu.faults import is_other_format
-from dynet_vdgi.conllu.reading import HeadPolicy, decoded_sentence_of, sentence_of
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.conllu.writing import render, root_and_dep, with_notes
 from dynet_vdgi.errors import DataError
+from dynet_vdgi.parser.block_reading import Beginning, BlockReader, ReadBlock
 from dynet_vdgi.parser.given_heads import conflict_in
-from dynet_vdgi.parser.parser import PLAIN, How, Parse, Parser, check, first_sentences
+from dynet_vdgi.parser.parser import PLAIN, How, Parse, Parser, check
 from dynet_vdgi.parser.steps import Steps
-from dynet_vdgi.parser.universal_engine import universal
 from dynet_vdgi.rule_tables.tag_warnings import (
     TO_A_MODEL,
     check_known,
@@ -44,8 +41,13 @@ from dynet_vdgi.system.workers import processes
 
 logger = logging.getLogger("dynet_vdgi")
 
-Window = list[Block]
-"""Sentences that are parsed together."""
+
+class Window(NamedTuple):
+    """Sentences that are parsed together."""
+
+    blocks: list[Block]
+    read: list[ReadBlock]  # what the first ones say, if they have been read before
+
 
 KEPT = "put _ into one of them, or leave out --keep-heads"
 
@@ -142,8 +144,9 @@ class FileParser:
         elapsed = max(time.perf_counter() - start, 1e-9)
         amount = f"{count(totals.n_sentences, 'sentence')}, {count(totals.n_words, 'word')}"
         logger.info("%s parsed in %.1f s (%.0f words/s)", amount, elapsed, totals.n_words / elapsed)
-        tell_uninformative(totals.tags, self._informative)
-        if not uninformative(totals.tags, self._informative):
+        informative = self.parser.engine.informative_tags
+        tell_uninformative(totals.tags, informative)
+        if not uninformative(totals.tags, informative):
             self._tell_how_good(totals, steps, names)
         return totals
 
@@ -156,9 +159,13 @@ class FileParser:
             DataError: a sentence is malformed; the sentences before it have been yielded.
             VdgiError: a worker process died twice.
         """
-        parser, blocks, how = self._adapted(iter(given), tag_accuracy)
+        parser, how, beginning, blocks = self.parser, self.how, Beginning(), iter(given)
+        if self._depends_on_text:
+            beginning = Beginning.of(blocks, self._reader)
+            parser, how = self._adapted(beginning, tag_accuracy)
         named: set[tuple[str, str]] = set()
-        with closing(self._in_order(parser, how, windows(blocks, parser.engine.windows))) as parts:
+        every = windows(beginning.with_rest(blocks), parser.engine.windows)
+        with closing(self._in_order(parser, how, with_read(every, beginning.read))) as parts:
             for parsed in parts:
                 for error in (*parsed.faulty, *parsed.unfilled):
                     logger.error("%s", error)
@@ -170,67 +177,40 @@ class FileParser:
                 if parsed.fault is not None:
                     raise parsed.fault
 
-    def _adapted(
-        self, blocks: Iterator[Block], tag_accuracy: Callable[[int], float]
-    ) -> tuple[Parser, Iterator[Block], How]:
-        """The parser for this text, whose beginning is measured, the text, and how it is parsed.
+    @property
+    def _reader(self) -> BlockReader:
+        return reader_for(self.parser, self.how, self.skips_faulty)
+
+    @property
+    def _depends_on_text(self) -> bool:
+        """If the beginning of a text has to be seen before the text is parsed."""
+        return self.parser.needs_text or self.parser.labeller.verb_order is None or self.how.confidence
+
+    def _adapted(self, beginning: Beginning, tag_accuracy: Callable[[int], float]) -> tuple[Parser, How]:
+        """The parser for the text with this beginning, which is measured, and how it is parsed.
 
         Without confidences, if its tags say next to nothing.
         """
-        is_known = not self.parser.needs_text and self.parser.labeller.verb_order is not None
-        if is_known and not self.how.confidence:  # else it depends on the tags of the text
-            return self.parser, blocks, self.how
-        held: list[Block] = []
-        faults: list[DataError] = []
-
-        def sentences() -> Iterator[Sentence]:
-            try:
-                for block in blocks:
-                    held.append(block)
-                    try:
-                        yield read(block, "ignored", tags, ignore)
-                    except DataError as error:
-                        if not self._may_skip(error):
-                            raise
-            except DataError as error:  # of the file, or of a sentence, which its window reports
-                faults.append(error)
-
-        tags = self.parser.model.settings.data.tags
-        read = decoded_sentence_of if self.skips_faulty else sentence_of
-        first = first_sentences(sentences())
+        first = beginning.sentences
         seen = Counter(tag for s in first for tag in s.upos or s.tags)
         parser = self.parser.adapted(first, tag_accuracy=tag_accuracy(seen.total()))
-        measured = universal(parser.engine)
-        if self.parser.needs_text and measured and measured.measures and not faults:
-            measured.measures.tell()
+        measures = parser.engine.measures
+        if self.parser.needs_text and measures is not None and beginning.fault is None:
+            measures.tell()
             tell_unsuited(seen)
 
-        def whole() -> Iterator[Block]:
-            yield from held
-            yield from blocks
-            for fault in faults:
-                raise fault
-
         how = self.how
-        if how.confidence and uninformative(seen, self._informative):
+        if how.confidence and uninformative(seen, parser.engine.informative_tags):
             how = replace(how, confidence=False)
             logger.warning("HeadConf= is not written, because the tags say next to nothing")
-        return parser, whole(), how
-
-    @property
-    def _informative(self) -> Collection[str]:
-        """The tags that say something to this parser; (): all."""
-        return UD_TAGS if universal(self.parser.engine) else ()
-
-    def _may_skip(self, fault: DataError) -> bool:
-        """Whether only a sentence is at fault, and may be."""
-        return self.skips_faulty and not is_other_format(fault.message)
+        return parser, how
 
     def _in_order(self, parser: Parser, how: How, parts: Iterator[Window]) -> Generator[Parsed]:
         """The parsed windows, of which a few are under way at a time."""
         work = how, self.relations, self.skips_faulty
         if self.jobs <= 1:
-            yield from (parse_window(parser, how, self.relations, window, self.skips_faulty) for window in parts)
+            for blocks, read in parts:
+                yield parse_window(parser, how, self.relations, blocks, self.skips_faulty, read)
             return
         pending: deque[Any] = deque()
         fault = None
@@ -249,60 +229,76 @@ class FileParser:
 
     def _tell_how_good(self, totals: Totals, steps: Steps, names: Sequence[str]) -> None:
         """Logs the share of heads that is expected to be right, if the model says, and HeadConf= was wanted."""
-        right_tags, own = steps.accuracy(names, totals.n_words), universal(self.parser.engine)
-        if totals.n_marginals and own and own.expectation:
+        right_tags, expectation = steps.accuracy(names, totals.n_words), self.parser.engine.expectation
+        if totals.n_marginals and expectation is not None:
             marginal = math.fsum(totals.marginals) / totals.n_marginals
-            expected = own.expectation(marginal, totals.n_marginals, right_tags)
+            expected = expectation(marginal, totals.n_marginals, right_tags)
             split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
             share, low, high = (f"{100 * each:.0f}" for each in (expected.share, *expected.interval))
             where = f"between {low} and {high} for 9 of 10 languages"
             tags = f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate"
-            more = tags if right_tags < 1 else own.expectation.advice(expected)
+            more = tags if right_tags < 1 else expectation.advice(expected)
             logger.info("about %s %% of the heads%s are right (%s)%s", share, split, where, more)
         elif self.how.confidence and right_tags < 1:
             told = "HeadConf= is lowered, because %.0f %% of the tags are right, by the tagger's own estimate"
             logger.info(told, 100 * right_tags)
 
 
-def parse_window(parser: Parser, how: How, relations: bool, window: Window, skips_faulty: bool = False) -> Parsed:
-    """The parsed sentences of a window, up to the first malformed one; `skips_faulty`: such ones are copied."""
-    parser = copy(parser)  # the caller's own counts stay as they are
-    parser.unknown_tags = Counter()
-    read = decoded_sentence_of if skips_faulty else sentence_of
-    heads: HeadPolicy = "partial" if how.keep_heads else "ignored"  # they are replaced, sound or not
-    tags = parser.model.settings.data.tags
+def reader_for(parser: Parser, how: How, skips_faulty: bool) -> BlockReader:
+    """What reads the blocks that the parser shall parse."""
+    return BlockReader(parser.model.settings.data.tags, how.keep_heads, skips_faulty)
+
+
+def with_read(every: Iterable[list[Block]], read: Sequence[ReadBlock]) -> Iterator[Window]:
+    """The windows of a text, with what has been read of it already, from its beginning on."""
+    rest = deque(read)
+    for blocks in every:
+        yield Window(blocks, [rest.popleft() for _ in range(min(len(rest), len(blocks)))])
+
+
+def parse_window(
+    parser: Parser,
+    how: How,
+    relations: bool,
+    blocks: Sequence[Block],
+    skips_faulty: bool = False,
+    read: Sequence[ReadBlock] = (),
+) -> Parsed:
+    """The parsed sentences of a window, up to the first malformed one; `skips_faulty`: such ones are copied.
+
+    `read`: what its first blocks say, where they have been read before.
+    """
+    reader = reader_for(parser, how, skips_faulty)
     sentences: list[Sentence] = []
     unfilled: dict[int, DataError] = {}  # by their places
     faulty: dict[int, DataError] = {}
     repairs: list[DataError] = []
     fault = None
-    try:
-        for place, block in enumerate(window):
-            try:
-                sentence = read(block, heads, tags, repairs.append)
-            except DataError as error:
-                if not skips_faulty or is_other_format(error.message):
-                    raise
-                faulty[place] = error
-                continue
-            if how.keep_heads and (reason := conflict_in(sentence, parser.protocol.removed_tags)):
-                message = f"left as it is, since its heads cannot be kept: {reason}"
-                unfilled[place] = DataError(block.path, block.line, message, KEPT)
-            else:
-                sentences.append(sentence)
-    except DataError as error:
-        fault = error
-    parses = parser.parse_all(sentences, how, relations=relations)
+    for place, (sentence, error, of_block) in enumerate(chain(read, map(reader.read, blocks[len(read) :]))):
+        repairs += of_block
+        if error is not None and not reader.may_skip(error):
+            fault = error
+            break
+        if error is not None:
+            faulty[place] = error
+            continue
+        assert sentence is not None
+        if how.keep_heads and (reason := conflict_in(sentence, parser.protocol.removed_tags)):
+            message = f"left as it is, since its heads cannot be kept: {reason}"
+            unfilled[place] = DataError(blocks[place].path, blocks[place].line, message, KEPT)
+        else:
+            sentences.append(sentence)
+    parses, unknown_tags = parser.counted(sentences, how, relations=relations)
     parts = [with_tree(sentence, parse, how) for sentence, parse in zip(sentences, parses)]
     for place in sorted((*unfilled, *faulty)):  # from the first one on
-        parts.insert(place, "\n".join((*window[place].lines, "", "")))
+        parts.insert(place, "\n".join((*blocks[place].lines, "", "")))
     sure = [p for parse in parses for p in parse.marginals]
     first = {(repair.path, repair.message): repair for repair in reversed(repairs)}
     return Parsed(
         "".join(parts).encode(errors="surrogateescape"),  # as it was read
         len(sentences),
         sum(map(len, sentences)),
-        parser.unknown_tags,
+        unknown_tags,
         fault,
         tuple(repair for repair in repairs if first[repair.path, repair.message] is repair),
         sum(parse.relations is None for parse in parses) if relations else 0,
@@ -351,4 +347,4 @@ def _start_worker(parser: Parser) -> None:
 
 def _work(how: How, relations: bool, skips_faulty: bool, window: Window) -> Parsed:
     assert _worker is not None
-    return parse_window(_worker, how, relations, window, skips_faulty)
+    return parse_window(_worker, how, relations, window.blocks, skips_faulty, window.read)

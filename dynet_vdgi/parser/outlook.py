@@ -13,7 +13,6 @@ from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.parser.expectation import ExpectedShare, nearest
 from dynet_vdgi.parser.parser import How, Parser
-from dynet_vdgi.parser.universal_engine import universal
 from dynet_vdgi.rule_tables.tag_warnings import (
     TO_A_MODEL,
     check_known,
@@ -71,14 +70,15 @@ def look(
     tell_unsuited(counts)
     tell_uninformative(counts, UD_TAGS)
     measured = parser.adapted(first)
-    engine = universal(measured.engine)
-    if engine is None or engine.expectation is None:
+    engine = measured.engine
+    if engine.expectation is None:
         raise UsageError("this model does not say how accurate it is: name `universal`, or a run of that preset")
     marginals = [p for parse in measured.parse_all(first, How(confidence=True)) for p in parse.marginals]
     tell_unknown(parser.unknown_tags, set())
     if not marginals:
         raise DataError("the text", None, "has no words, or nothing but punctuation")
     assert engine.measures is not None
+    assert engine.sources is not None
     if parser.needs_text:
         engine.measures.tell()
     right_tags = tag_accuracy(sum(map(len, first)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -14,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from dynet_vdgi.conllu.corpus import Sentences, of_columns, sentences_of, up_to_an_error
-from dynet_vdgi.conllu.protocols import protocol_of
+from dynet_vdgi.conllu.protocols import Protocol, protocol_of
 from dynet_vdgi.conllu.punctuation import restore_punctuation, without_punctuation
 from dynet_vdgi.conllu.reading import HeadPolicy
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.models.archive import packed
 from dynet_vdgi.models.model_file import ModelFile, members
@@ -27,13 +25,12 @@ from dynet_vdgi.models.model_file import save as save_model_file
 from dynet_vdgi.models.run_folder import fast_path, model_path, tell_of_student
 from dynet_vdgi.parser.around_marks import with_given
 from dynet_vdgi.parser.confidence import Calibration, is_in
-from dynet_vdgi.parser.decoding import confidences, find, settled
+from dynet_vdgi.parser.decoding import confidences, find
 from dynet_vdgi.parser.description import everything, in_short
 from dynet_vdgi.parser.engine import Engine, ScoringEngine
 from dynet_vdgi.parser.given_heads import KeepError, conflict_in
 from dynet_vdgi.parser.relations import LOOKED_AT, VERB_ORDER, ModelLabeller, Relations, labeller_of
 from dynet_vdgi.parser.steps import Steps, contents
-from dynet_vdgi.parser.universal_engine import universal
 from dynet_vdgi.relations.label_table import LabelTable
 from dynet_vdgi.rule_tables.tag_warnings import tell_uninformative, tell_unknown, uninformative
 from dynet_vdgi.settings.registry import RECIPES
@@ -85,50 +82,77 @@ class Parse:
     """Of a universal parser: the probabilities of these heads under the model, before calibration."""
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Parser:
     """Parses with a model file. Words that the model's protocol removes are attached afterwards.
 
-    `labels`: the table of relations; None: the default one, with what the model knows. Raises: ModelError,
-    the model's parameters do not fit, or it is of a kind that is not known here.
+    A parser does not change: for a text, `adapted` gives another one. Only what it has met while it parsed
+    is added to `unknown_tags`, `seen_tags` and `warned`, which it shares with the parsers that it gave.
+
+    `labels`: the table of relations; None: the default one, with what the model knows. `engine`: what parses
+    unless `How.exact` asks for something else; None: the engine of the model. `verb_order`: of the text, for
+    relations; None: as the model says. `tag_accuracy`: of the text, for confidences of an engine that has not
+    measured it. `unknown_tags`: never seen by the model, with numbers of words. `steps`: before parsing; None: those
+    that the model brings along. `warned`: of which tags and texts warnings were given already. `seen_tags`: words by
+    tag, until a warning says that they say next to nothing.
+
+    Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known here.
     """
 
-    def __init__(self, model: ModelFile, labels: LabelTable | None = None) -> None:
-        self.model, self.labels = model, labels
-        self.protocol = protocol_of(model.settings.data.protocol)
-        self._recipe = RECIPES.named(model.settings.recipe)
-        self.keeps_heads: bool = self._recipe.keeps_heads
-        self.engine: Engine = self._recipe.engine(model)
-        """What parses unless `How.exact` asks for something else."""
-        self.verb_order: int | None = None  # of the text, for relations; None: as the model says
-        self.tag_accuracy = 1.0  # of the text, for confidences of a parser that does not measure it
-        self.unknown_tags: Counter[str] = Counter()  # never seen by the model, with numbers of words
-        self._named: set[str] = set()  # of these, the ones that a warning has named
-        self._seen: Counter[str] = Counter()  # words by tag, until a warning says that they say next to nothing
-        self._known_tags = frozenset(model.vocabulary.tags)
-        self.steps = Steps.of("the model", model, {})
+    model: ModelFile
+    labels: LabelTable | None = None
+    _: KW_ONLY
+    engine: Engine = None  # type: ignore[assignment]  # set below
+    verb_order: int | None = None
+    tag_accuracy: float = 1.0
+    unknown_tags: Counter[str] = field(default_factory=Counter)
+    steps: Steps = None  # type: ignore[assignment]  # set below
+    warned: set[str] = field(default_factory=set)
+    seen_tags: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        if self.engine is None:
+            object.__setattr__(self, "engine", self._recipe.engine(self.model))
+        if self.steps is None:
+            object.__setattr__(self, "steps", Steps.of("the model", self.model, {}))
 
     def __repr__(self) -> str:
-        own = universal(self.engine)
-        if own is None:
-            return f"<Parser: {in_short(self.model)}>"
-        measured = f"measured: {count(own.measures.n_sentences, 'sentence')}" if own.measures else ""
-        return f"<Parser: {in_short(self.model)}; {measured or 'no text measured yet'}>"
+        text = ""
+        if self.engine.measures is not None:
+            text = f"; measured: {count(self.engine.measures.n_sentences, 'sentence')}"
+        elif self.needs_text:
+            text = "; no text measured yet"
+        return f"<Parser: {in_short(self.model)}{text}>"
 
     @property
     def info(self) -> dict[str, Any]:
         """How the model was made and what it contains, as `vdgi info --json` prints it."""
         return everything(self.model)
 
+    @cached_property
+    def protocol(self) -> Protocol:
+        """How punctuation is treated."""
+        return protocol_of(self.model.settings.data.protocol)
+
+    @cached_property
+    def _recipe(self) -> Any:
+        return RECIPES.named(self.model.settings.recipe)
+
+    @property
+    def keeps_heads(self) -> bool:
+        """If it can keep heads that are given."""
+        keeps: bool = self._recipe.keeps_heads
+        return keeps
+
     @property
     def is_exact(self) -> bool:
         """If its trees are those of `How.exact` anyway."""
-        return isinstance(self.engine, ScoringEngine) and not self.engine.finds_most_probable
+        return not self.engine.is_greedy and not self.engine.finds_most_probable
 
     @property
     def needs_text(self) -> bool:
         """If the parser is a universal one without a text of its own: it measures what it is given."""
-        own = universal(self.engine)
-        return own is not None and own.measures is None
+        return self.engine.needs_text
 
     @one_thread()
     def adapted(self, sentences: Sentences, *, tag_accuracy: float = 1.0) -> Parser:
@@ -143,41 +167,24 @@ class Parser:
         """
         first = first_sentences(self._given(sentences))
         verb_order = self.labeller.verb_order_in(s.upos or s.tags for s in islice(first, LOOKED_AT))
-        adapted, own = copy(self), universal(self.engine)
-        if own is not None and own.measures is None:
-            quiet = copy(self)
-            quiet.unknown_tags = Counter()
-            measures = Measures.of(own.scorer, [quiet._bare(s)[0] for s in first])
-            adapted = self.in_text(replace(measures, tag_accuracy=tag_accuracy))
-        elif own is None:
-            adapted.tag_accuracy = tag_accuracy
-            vars(adapted).pop("calibration", None)
-        adapted.verb_order = verb_order
-        return adapted
+        engine = self.engine
+        if engine.needs_text:
+            engine = engine.for_text([self._bare(s)[0] for s in first], tag_accuracy=tag_accuracy)
+        return replace(self, engine=engine, verb_order=verb_order, tag_accuracy=tag_accuracy)
 
-    def _adapted_here(self, sentences: Sequence[Sentence]) -> Parser:
-        """This parser for the sentences of one call; warns once if they are few."""
-        adapted = self.adapted(sentences)
-        if self.needs_text and (measured := universal(adapted.engine)) and measured.measures:
-            measured.measures.warn_once(self._named)
-        return adapted
-
-    def in_text(self, measures: Measures) -> Parser:
-        """This universal parser in the text with these measures."""
-        adapted, own = copy(self), universal(self.engine)
-        assert own is not None
-        adapted.engine = own.adapted(measures)
-        for name in ("labeller", "calibration", "measures", "exact_engine"):  # of the other engine
-            vars(adapted).pop(name, None)
-        return adapted
+    def _for_call(self, sentences: Sequence[Sentence]) -> Parser:
+        """The parser for the sentences of one call; warns once if they are few to measure."""
+        parser = self.adapted(sentences)
+        if self.needs_text and parser.engine.measures is not None:
+            parser.engine.measures.warn_once(self.warned)
+        return parser
 
     @cached_property
     def measures(self) -> Measures | None:
         """What a universal parser has measured of its text, with the shift of confidences if it has any."""
-        own = universal(self.engine)
-        if own is None or not is_in(self.model.parameters):
-            return own.measures if own else None
-        return settled(own, Calibration.from_arrays(self.model.parameters))
+        if not is_in(self.model.parameters):
+            return self.engine.measures
+        return self.engine.measures_with_shift(Calibration.from_arrays(self.model.parameters))
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -194,12 +201,7 @@ class Parser:
     @cached_property
     def exact_engine(self) -> ScoringEngine:
         """The distribution of `How.exact`. Raises: UsageError, the model has none."""
-        own = universal(self.engine)
-        if own is None:
-            engine: ScoringEngine = self._recipe.exact(self.model)
-            return engine
-        exact = copy(own)
-        exact.finds_most_probable = False
+        exact: ScoringEngine = self.engine.exact or self._recipe.exact(self.model)
         return exact
 
     @cached_property
@@ -250,11 +252,11 @@ class Parser:
         failed: list[Exception] = []
         stream = up_to_an_error(sentences, failed)
         first = first_sentences(stream) if self.needs_text else list(islice(stream, size))
-        parser = self._adapted_here(first) if self.needs_text or self.verb_order is None else self
+        parser = self._for_call(first) if self.needs_text or self.verb_order is None else self
         stream = chain(first, stream)
         while window := list(islice(stream, size)):
             parses = parser.parse_all(window, relations=True)
-            tell_unknown(self.unknown_tags, self._named)
+            tell_unknown(self.unknown_tags, self.warned)
             self._warn_of_silent_tags(window)
             for sentence, parse in zip(window, parses):
                 yield replace(sentence, heads=parse.heads, deprels=parse.relations or ())
@@ -263,13 +265,13 @@ class Parser:
 
     def _warn_of_silent_tags(self, sentences: Sequence[Sentence]) -> None:
         """Warns once of tags that say next to nothing; single sentences show nothing about a text."""
-        if _SILENT in self._named or self._seen.total() > MEASURED:
+        if _SILENT in self.warned or self.seen_tags.total() > MEASURED:
             return
-        self._seen.update(tag for sentence in sentences for tag in sentence.tags)
-        informative = UD_TAGS if universal(self.engine) else ()
-        if self._seen.total() >= FEWEST_TAGS and uninformative(self._seen, informative):
-            self._named.add(_SILENT)
-            tell_uninformative(self._seen, informative)
+        self.seen_tags.update(tag for sentence in sentences for tag in sentence.tags)
+        informative = self.engine.informative_tags
+        if self.seen_tags.total() >= FEWEST_TAGS and uninformative(self.seen_tags, informative):
+            self.warned.add(_SILENT)
+            tell_uninformative(self.seen_tags, informative)
 
     def parse_text(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """The sentences of raw text, or of its `lines`: words with tags, heads and relations.
@@ -291,25 +293,35 @@ class Parser:
         argument is neither a file nor sentences.
         """
         check(self, how)
-        every = list(self._given(sentences, how))
-        if self.needs_text:
-            return self._adapted_here(every).parse_all(every, how, relations=relations)
-        parses: list[Parse] = []
-        size = WINDOW * self.engine.windows
-        for start in range(0, len(every), size):
-            parses += self._parsed(every[start : start + size], how, relations)
+        parses, unknown = self.counted(list(self._given(sentences, how)), how, relations=relations)
+        self.unknown_tags.update(unknown)
         return parses
 
+    def counted(self, sentences: Sequence[Sentence], how: How, *, relations: bool) -> tuple[list[Parse], Counter[str]]:
+        """The tree of each sentence, and the words with tags that the model has never seen, by tag.
+
+        Raises: KeepError, as `parse_all`; UsageError, the model has no confidences, or no exact trees.
+        """
+        parser = self._for_call(sentences) if self.needs_text else self
+        parses: list[Parse] = []
+        unknown = Counter[str]()
+        size = WINDOW * self.engine.windows
+        for start in range(0, len(sentences), size):
+            parses += parser._parsed(sentences[start : start + size], how, relations, unknown)
+        return parses, unknown
+
     @one_thread()
-    def _parsed(self, sentences: Sequence[Sentence], how: How, relations: bool) -> list[Parse]:
-        """The trees of a window: without punctuation, which is attached afterwards."""
+    def _parsed(self, sentences: Sequence[Sentence], how: How, relations: bool, unknown: Counter[str]) -> list[Parse]:
+        """The trees of a window: without punctuation, which is attached afterwards; counts unknown tags."""
         bare, places = [], []
         for sentence in sentences:
             if how.keep_heads and (reason := conflict_in(sentence, self.protocol.removed_tags)):
                 raise KeepError(reason)
-            kept, own = self._bare(sentence, with_heads=how.keep_heads)
-            bare.append(kept)
-            places.append(own)
+            words, of_words = self._bare(sentence, with_heads=how.keep_heads)
+            if not self._known_tags.issuperset(words.tags):
+                unknown.update([tag for tag in words.tags if tag not in self._known_tags])
+            bare.append(words)
+            places.append(of_words)
         engine = self.exact_engine if how.exact else self.engine
         found = find(engine, bare, keep_heads=how.keep_heads, margins=how.confidence, relations=relations)
         hides_forms = "forms" in self.model.settings.data.ignore
@@ -331,7 +343,7 @@ class Parser:
         parses = []
         for whole, names, (confidence, odds) in zip(heads, deprels, sure):
             parses.append(Parse(whole, names, confidence))
-            if universal(self.engine) is not None:  # margins of others are no log-odds
+            if self.engine.margins_are_log_odds:
                 parses[-1] = replace(parses[-1], marginals=tuple((1 / (1 + np.exp(-odds))).tolist()))
         return parses
 
@@ -341,10 +353,11 @@ class Parser:
         heads = s.heads if with_heads else None
         kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps, s.soft)
         kept, places = without_punctuation(kept, self.protocol.removed_tags)
-        kept = kept.ignoring(self.model.settings.data.ignore)
-        if not self._known_tags.issuperset(kept.tags):
-            self.unknown_tags.update([tag for tag in kept.tags if tag not in self._known_tags])
-        return kept, places
+        return kept.ignoring(self.model.settings.data.ignore), places
+
+    @cached_property
+    def _known_tags(self) -> frozenset[str]:
+        return frozenset(self.model.vocabulary.tags)
 
     def _given(self, sentences: Sentences, how: How = PLAIN) -> Iterable[Sentence]:
         """The sentences of a file, or the given ones. Raises: UsageError, they are not sentences."""
@@ -387,9 +400,14 @@ def first_sentences(stream: Iterable[Sentence]) -> list[Sentence]:
     for sentence in stream:
         first.append(sentence)
         n_words += len(sentence)
-        if n_words >= MEASURED and len(first) >= LOOKED_AT:
+        if is_long_enough(len(first), n_words):
             break
     return first
+
+
+def is_long_enough(n_sentences: int, n_words: int) -> bool:
+    """Whether so much text shows its kind of language."""
+    return n_words >= MEASURED and n_sentences >= LOOKED_AT
 
 
 def load(

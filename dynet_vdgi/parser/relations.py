@@ -12,8 +12,7 @@ from dynet_vdgi.conllu.protocols import UD_PUNCTUATION
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.models.shipped_table import shipped_table
-from dynet_vdgi.parser.engine import Engine, Found, ScoringEngine
-from dynet_vdgi.parser.universal_engine import universal
+from dynet_vdgi.parser.engine import Engine, Found
 from dynet_vdgi.relations.label_table import DEFAULT, LabelTable, load
 from dynet_vdgi.relations.labeller import PREFIX, TABLE_SHARE, Labeller, LogP
 from dynet_vdgi.rule_tables.measures import VERB_INITIAL, Text, VerbOrder, levels
@@ -144,6 +143,6 @@ def labeller_of(model: ModelFile, engine: Engine, table: LabelTable | None = Non
     """The labeller of a model's trees. Another table than the default one replaces what a universal parser
     knows, unless the model has learnt beside that. Raises: ModelError, see `ModelLabeller`."""
     default = load(DEFAULT)
-    is_asked = TABLE_SHARE in model.parameters or (universal(engine) is not None and table in (None, default))
-    log_p = engine.log_p if is_asked and isinstance(engine, ScoringEngine) else None
+    is_asked = TABLE_SHARE in model.parameters or (engine.knows_relations and table in (None, default))
+    log_p = engine.log_p if is_asked else None
     return ModelLabeller(model, default if table is None else table, log_p)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
 from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models.model_file import ModelFile
-from dynet_vdgi.parser.engine import Engine, Scores, ScoringEngine
+from dynet_vdgi.parser.confidence import Calibration
+from dynet_vdgi.parser.decoding import find
+from dynet_vdgi.parser.engine import Scores, ScoringEngine
 from dynet_vdgi.parser.expectation import SOURCES, Expectation
 from dynet_vdgi.relations.labeller import LogP
 from dynet_vdgi.system.array_types import Floats, Ints
@@ -29,23 +33,60 @@ class UniversalEngine(ScoringEngine):
     """
 
     finds_most_probable = True
+    informative_tags = UD_TAGS
+    knows_relations = True
+    margins_are_log_odds = True
 
     def __init__(self, model: ModelFile) -> None:
         self.scorer = scorer_of(model.parameters)
         self.measures = Measures.from_arrays(model.parameters, self.scorer)
         self.expectation = Expectation.from_arrays(model.parameters)
-        """What share of heads will be right; None: the model does not say."""
         n_numbers = len(self.scorer.mean)
-        self.sources = model.parameters.get(SOURCES, np.zeros((0, n_numbers)))
-        """The standardised numbers (S, U) of the treebanks learnt from."""
+        self.sources: Floats = model.parameters.get(SOURCES, np.zeros((0, n_numbers)))
         if self.sources.shape not in ((0, n_numbers), (len(model.provenance.treebanks), n_numbers)):
             raise ModelError("the numbers of the treebanks learnt from do not fit the model")
         self._in_text = None if self.measures is None else self.measures.parser(self.scorer)
 
-    def adapted(self, measures: Measures) -> UniversalEngine:
-        """This parser in the text with these measures."""
+    @property
+    def needs_text(self) -> bool:
+        return self.measures is None
+
+    def for_text(self, sentences: Sequence[Sentence], *, tag_accuracy: float = 1.0) -> UniversalEngine:
+        """The parser in the text whose beginning is measured; itself, if it has measured one already."""
+        if self.measures is not None:
+            return self
+        return self.with_measures(replace(Measures.of(self.scorer, sentences), tag_accuracy=tag_accuracy))
+
+    def with_measures(self, measures: Measures) -> UniversalEngine:
+        """The parser in the text with these measures."""
         engine = copy(self)
         engine.measures, engine._in_text = measures, measures.parser(self.scorer)
+        return engine
+
+    def measures_with_shift(self, calibration: Calibration) -> Measures | None:
+        """The measures of the text, with the shift of its confidences.
+
+        The parser is too sure of one language and not sure enough of another, but the share of right heads can be
+        predicted. So the log-odds of a text's confidences are shifted by one number, after which their mean, over
+        a sample of the text, is the predicted share. It is a property of the text, because a word's confidence
+        must not depend on what else is parsed at the same time. Models without an expectation have no shift.
+        """
+        measures = self.measures
+        if measures is None or self.expectation is None or not measures.sample:
+            return measures
+        found = find(self, measures.sample, margins=True)
+        trees, margins = [each.heads for each in found], [each.margins for each in found]
+        calibration = calibration.with_wrong_tags(1 - measures.tag_accuracy)
+        arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
+        mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
+        share = self.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share
+        return replace(measures, shift=calibration.shift_to(share, arcs), sample=())
+
+    @property
+    def exact(self) -> UniversalEngine:
+        """This parser, with the trees that have the most heads expected to be right."""
+        engine = copy(self)
+        engine.finds_most_probable = False
         return engine
 
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
@@ -68,8 +109,3 @@ class UniversalEngine(ScoringEngine):
     def _text_scorer(self, sentences: Sequence[Sentence]) -> TextScorer:
         """The scorer for the model's text; if it has none, for that of these sentences."""
         return self._in_text or Measures.of(self.scorer, sentences).parser(self.scorer)
-
-
-def universal(engine: Engine) -> UniversalEngine | None:
-    """The engine, if it is that of a universal parser."""
-    return engine if isinstance(engine, UniversalEngine) else None

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.models.model_file import Amount, ModelFile, Provenance
 from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
+from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.settings import Settings
 from dynet_vdgi.training.inputs import Inputs
 
 if TYPE_CHECKING:
     from dynet_vdgi.models.material import Material
-    from dynet_vdgi.models.model_file import Amount
     from dynet_vdgi.parser.engine import Engine, ScoringEngine
-    from dynet_vdgi.rule_tables.rules import RuleSet
     from dynet_vdgi.training.run_reader import RunReader
     from dynet_vdgi.unsupervised.teacher import Base
 
@@ -68,8 +68,6 @@ class Preparation(Generic[SomeSettings]):
 
 def amount(sentences: Sequence[Sentence]) -> Amount:
     """How much text these sentences are."""
-    from dynet_vdgi.models.model_file import Amount
-
     return Amount(len(sentences), sum(map(len, sentences)))
 
 
@@ -152,9 +150,6 @@ NO_DISTRIBUTION = (
 
 def chosen_rules(inputs: Inputs, settings: Settings) -> RuleSet:
     """The rule table of a run, without the parts to leave out."""
-    from dynet_vdgi.rule_tables.rules import load_rules
-    from dynet_vdgi.settings.bundled import rules_path
-
     rules = inputs.rules or load_rules(rules_path(settings.rules))
     return rules.without(*inputs.without) if inputs.without else rules
 

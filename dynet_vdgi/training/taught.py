@@ -16,22 +16,24 @@ from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.few_trees.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.few_trees.word_perceptron import WordParserSettings, WordPerceptron
 from dynet_vdgi.models.material import Material
+from dynet_vdgi.models.model_file import ModelFile, Provenance, of_earlier_version
+from dynet_vdgi.models.model_file import save as save_model
 from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.parser.confidence import CALIBRATION_SENTENCES, SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
 from dynet_vdgi.rule_tables.explanation import idle_facts
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.settings.registry import TEACHERS
 from dynet_vdgi.settings.settings import MODEL_NAME, ONLY_TREES, DmvSettings, Exclusions, Settings, TeacherSettings
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, base_of, check_ignored, chosen_rules
 from dynet_vdgi.unsupervised.teacher import Base, Teacher
 
 if TYPE_CHECKING:
     from dynet_vdgi.models.archive import Arrays
-    from dynet_vdgi.models.model_file import ModelFile, Provenance
     from dynet_vdgi.parser.crf_engine import CrfEngine
     from dynet_vdgi.parser.engine import Engine
-    from dynet_vdgi.training.inputs import Inputs
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -189,18 +191,17 @@ class Taught(Recipe[TaughtSettings]):
         return Preparation(settings, material, reading)
 
     def learn(self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace) -> ModelFile:
-        from dynet_vdgi.parser.confidence import CALIBRATION_SENTENCES
-
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
         if settings.teacher.teaches and material.sentences:
             lesson = teach(material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log)
-        prepared.material = replace(material, texts={})
-        del material  # frees its texts, which are no longer needed
-        return _learnt(prepared, lesson, provenance, place)
+        material = prepared.material = replace(material, texts={})  # frees its texts, which are no longer needed
+        model = learn_student(lesson, material, settings, provenance, place.log)
+        if place.folder:
+            save_model(place.folder / MODEL_NAME, model)
+        return model
 
     def engine(self, model: ModelFile) -> Engine:
-        from dynet_vdgi.models.model_file import of_earlier_version
         from dynet_vdgi.parser.student_engine import StudentEngine
 
         if STUDENT + "weights" not in model.parameters:
@@ -215,20 +216,13 @@ class Taught(Recipe[TaughtSettings]):
         return CrfEngine(ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base_of(model)))
 
 
-def _learnt(
-    prepared: Preparation[TaughtSettings],
-    lesson: TaughtText,
-    provenance: Provenance,
-    place: Workplace,
+def learn_student(
+    lesson: TaughtText, material: Material, settings: TaughtSettings, provenance: Provenance, log: RunLog
 ) -> ModelFile:
-    """A perceptron trained on the taught trees and the gold ones."""
+    """A model with a perceptron that has learnt the trees of a lesson, and gold ones, if there are any."""
     from dynet_vdgi.evaluation.attachment import score
-    from dynet_vdgi.models.model_file import ModelFile
-    from dynet_vdgi.models.model_file import save as save_model
-    from dynet_vdgi.parser.confidence import SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
     from dynet_vdgi.training.relation_arrays import label_arrays
 
-    settings, material = prepared.settings, prepared.material
     start = time.process_time()
     trees = [*lesson.trees, *material.trees]
     student = WordPerceptron(settings.parser, seed=settings.seed).fit(trees)
@@ -244,14 +238,14 @@ def _learnt(
         logger.info("dev DDA %.3f", dev_dda)
     agreement = _agreement(lesson.trees, student)
     row = {"phase": "student", "trees": len(trees), "agreement": agreement, "dev_dda": dev_dda}
-    place.log.append({**row, "cpu_s": round(seconds, 2)})
+    log.append({**row, "cpu_s": round(seconds, 2)})
     calibration: Arrays = {}
     if lesson.votes:
         sentences, marginals = zip(*lesson.votes)
         shift = SHIFT_WITH_TREES if settings.teacher.gold_trees else SHIFT_WITHOUT_TREES
         found = [(tree.heads or (), own) for tree, own in student.predict_with_margins(sentences)]
         calibration = Calibration.fit([s.tags for s in sentences], found, marginals, shift).arrays()
-    model = ModelFile(
+    return ModelFile(
         provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda),
         settings,
         material.vocabulary,
@@ -264,9 +258,6 @@ def _learnt(
         },
         text=lesson.prior.text.to_json() if lesson.prior else None,
     )
-    if place.folder:
-        save_model(place.folder / MODEL_NAME, model)
-    return model
 
 
 def _heads(student: WordPerceptron, sentences: list[Sentence]) -> list[tuple[int, ...]]:

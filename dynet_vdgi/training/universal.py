@@ -15,20 +15,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.models.model_file import ModelFile, OtherTreebank, Provenance
+from dynet_vdgi.models.model_file import load as load_model
+from dynet_vdgi.models.model_file import save as save_model
+from dynet_vdgi.models.run_folder import model_path, shipped
+from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
+from dynet_vdgi.settings.bundled import rules_path
+from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.settings.settings import FAST_NAME, MODEL_NAME, Exclusions, Settings
 from dynet_vdgi.system.messages import count
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, amount, check_ignored
+from dynet_vdgi.universal.encoding import TAGS
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer
 
 if TYPE_CHECKING:
-    from dynet_vdgi.conllu.vocabulary import Vocabulary
     from dynet_vdgi.models.archive import Arrays
     from dynet_vdgi.models.material import Material
-    from dynet_vdgi.models.model_file import ModelFile, OtherTreebank, Provenance
     from dynet_vdgi.parser.universal_engine import UniversalEngine
-    from dynet_vdgi.training.inputs import Inputs
     from dynet_vdgi.universal.learn.learning import GoldTreebank
 
 logger = logging.getLogger("dynet_vdgi")
@@ -170,8 +177,6 @@ class Universal(Recipe[UniversalSettings]):
         model.provenance = provenance.with_(gold_trees=tuple(gold_trees), dev_dda=row["dev_dda"])
         place.log.append(row)
         if place.folder:
-            from dynet_vdgi.models.model_file import save as save_model
-
             save_model(place.folder / MODEL_NAME, model)
         return model
 
@@ -185,15 +190,11 @@ def _material(
     texts: Mapping[str, list[Sentence]], tags: Vocabulary, trees: list[Sentence], dev: list[Sentence]
 ) -> Material:
     from dynet_vdgi.models.material import Material
-    from dynet_vdgi.rule_tables.rules import RuleSet
 
     return Material(texts, tags, RuleSet(()), trees, dev)
 
 
 def _vocabulary() -> Vocabulary:
-    from dynet_vdgi.conllu.vocabulary import Vocabulary
-    from dynet_vdgi.universal.encoding import TAGS
-
     return Vocabulary(tuple(sorted([*TAGS, "CONJ"])))
 
 
@@ -210,29 +211,25 @@ def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:
 def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile, dict[str, Any]]:
     """A model with the weights of another one and the measures of the text, and the row of the log."""
     from dynet_vdgi.parser.parser import Parser
+    from dynet_vdgi.parser.universal_engine import UniversalEngine
     from dynet_vdgi.universal.stored import TEXT, Measures, beginning, scorer_of
 
     measures = Measures.of(scorer_of(start.parameters), list(beginning(prepared.material.sentences)))
     measures.tell()
     arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
     bare = replace(start, settings=prepared.settings, parameters=arrays)
-    parser = Parser(bare).in_text(replace(measures, tag_accuracy=prepared.tag_accuracy))
-    settled = parser.measures
-    assert settled is not None
-    model = replace(bare, parameters=arrays | settled.arrays())
+    engine = UniversalEngine(bare).with_measures(replace(measures, tag_accuracy=prepared.tag_accuracy))
+    with_shift = Parser(bare, engine=engine).measures
+    assert with_shift is not None
+    model = replace(bare, parameters=arrays | with_shift.arrays())
     row = {"phase": "measures", "sentences": measures.n_sentences, "words": measures.n_words, "dev_dda": None}
     return model, row
 
 
 def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: Workplace) -> None:
     """Writes the fast student into the run's folder, unless each sentence is too long for it."""
-    from dynet_vdgi.conllu.vocabulary import build_vocabulary
-    from dynet_vdgi.models.model_file import save as save_model
-    from dynet_vdgi.rule_tables.rules import load_rules
-    from dynet_vdgi.settings.bundled import rules_path
-    from dynet_vdgi.settings.presets import load_settings
-    from dynet_vdgi.training.taught import RECIPE as TAUGHT
-    from dynet_vdgi.training.taught import TaughtSettings
+    from dynet_vdgi.parser.confidence import CALIBRATION_SENTENCES
+    from dynet_vdgi.training.taught import TaughtSettings, learn_student, teach
 
     assert place.folder is not None
     own = prepared.settings
@@ -253,9 +250,10 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
     rules = load_rules(rules_path(settings.rules))
     material = replace(prepared.material, texts=texts, vocabulary=vocabulary, rules=rules, dev=[])
     provenance = provenance.with_(preset=FAST, recipe=settings.recipe, trained_on=amount(every))
-    model = TAUGHT.learn(Preparation(settings, material, prepared.reading), provenance, Workplace(place.log))
+    votes = CALIBRATION_SENTENCES
+    lesson = teach(material, settings.teacher, seed=settings.seed, n_votes=votes, log=place.log)
     path = place.folder / FAST_NAME
-    save_model(path, model)
+    save_model(path, learn_student(lesson, material, settings, provenance, place.log))
     logger.info("fast student: %s", path)
 
 
@@ -264,10 +262,7 @@ def _start(init: str | None) -> ModelFile:
 
     Raises: ModelError, there is none; UsageError, the named one is of another recipe.
     """
-    from dynet_vdgi.models.model_file import load
-    from dynet_vdgi.models.run_folder import model_path, shipped
-
-    model = load(model_path(init) if init else shipped(SHIPPED))
+    model = load_model(model_path(init) if init else shipped(SHIPPED))
     if not isinstance(model.settings, UniversalSettings):
         recipe = model.settings.recipe
         raise UsageError(f"--init {init}: a universal parser starts from a universal one, not from one of {recipe}")
@@ -278,7 +273,6 @@ def sources_of(
     treebanks: Sequence[GoldTreebank], licences: Mapping[str, str] | None = None
 ) -> dict[str, OtherTreebank]:
     """How many trees of each treebank are learnt from, and their share of all, with licences by name."""
-    from dynet_vdgi.models.model_file import OtherTreebank
     from dynet_vdgi.universal.learn.learning import TEXT
 
     sizes = [min(len(each.sentences), TEXT) for each in treebanks]
@@ -300,8 +294,6 @@ def pack(
     Those may be a calibration's. Raises: ModelError, the weights do not fit each other.
     """
     from dynet_vdgi.conllu.protocols import STANDARD
-    from dynet_vdgi.models.model_file import ModelFile, Provenance
-    from dynet_vdgi.rule_tables.rules import RuleSet
     from dynet_vdgi.universal.stored import arrays_of, scorer_of
 
     settings = settings or UniversalSettings()

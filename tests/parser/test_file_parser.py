@@ -89,7 +89,8 @@ def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
 
 def test_a_window_is_told_its_own_unknown_tags_and_leaves_those_of_the_parser(model):
     parser, window = load(model), list(blocks(20))
-    parser.unknown_tags = before = Counter(OTHER=1)
+    before = parser.unknown_tags
+    before["OTHER"] = 1
     unknown = sum(line.split("\t")[3] == "SYM" for block in window for line in block.lines[1:])
     assert parse_window(parser, How(), False, window).unknown_tags == {"SYM": unknown}
     assert unknown > 10
@@ -164,6 +165,30 @@ def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
     gc.freeze()  # else `collect` goes through all that other tests have made
     request.addfinalizer(gc.unfreeze)
     assert peak(800) < 1.3 * peak(200)  # to keep what was parsed, or its text, makes it 2
+
+
+def test_the_beginning_that_is_measured_is_read_once(monkeypatch):
+    """Also where heads are kept, and one that is no number must not hide its sentence from the measures."""
+    n_read = 0
+
+    def counted(*arguments, **columns):
+        nonlocal n_read
+        n_read += 1
+        return Sentence(*arguments, **columns)
+
+    monkeypatch.setattr(reading, "Sentence", counted)
+    texts = list(blocks(70))
+    parser = Parser(universal_toys.model())
+    expected = text_of(FileParser(parser).windows(iter(texts)))
+    assert n_read == 70
+    word = texts[7].lines[1].split("\t")
+    texts[7].lines[1] = "\t".join([*word[:6], "x", *word[7:]])
+    for jobs in (1, 2):
+        parsed = list(FileParser(parser, How(keep_heads=True), jobs=jobs, skips_faulty=True).windows(iter(texts)))
+        assert sum(len(part.faulty) for part in parsed) == 1
+        assert sum(part.n_sentences for part in parsed) == 69
+    parsed = list(FileParser(parser, jobs=2).windows(iter(texts)))
+    assert text_of(parsed) == expected
 
 
 def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(model, monkeypatch):

@@ -16,6 +16,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.models import model_file, run_folder
 from dynet_vdgi.parser.parser import How
 from dynet_vdgi.settings.bundled import resources
+from dynet_vdgi.training.taught import Taught
 
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 LEARNT = "learnt from {} treebanks of {} languages; no tree of yours"
@@ -62,6 +63,18 @@ def test_a_run_keeps_the_exact_parser_and_a_fast_student(vdgi: Vdgi, text: str) 
     sentences = list(reading.read(text))
     trees = [tree.heads for tree in dynet_vdgi.load("run", fast=True).pipe(sentences)]
     assert trees == [tree.heads for tree in dynet_vdgi.load("alone").pipe(sentences)]
+
+
+def test_the_fast_student_needs_no_run_of_another_recipe(
+    vdgi: Vdgi, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: object) -> None:
+        raise AssertionError("a run of another recipe")
+
+    for name in ("prepare", "learn"):
+        monkeypatch.setattr(Taught, name, refused)
+    vdgi.good("train", "--train", text, "--out", "run")
+    assert dynet_vdgi.load("run", fast=True).model.settings.recipe == "taught"
 
 
 def test_a_parser_without_a_fast_student_says_how_to_get_one(vdgi: Vdgi, text: str) -> None:

@@ -174,8 +174,9 @@ def test_other_text_gives_other_trees(parser, sentences):
     engine = parser.engine
     assert isinstance(engine, UniversalEngine)
     measures = parser.adapted(sentences).measures
-    unlisted = parser.in_text(replace(measures, bands={}))
-    assert unlisted.parse_all(sentences) != parser.in_text(measures).parse_all(sentences)
+    unlisted = replace(parser, engine=engine.with_measures(replace(measures, bands={})))
+    listed = replace(parser, engine=engine.with_measures(measures))
+    assert unlisted.parse_all(sentences) != listed.parse_all(sentences)
 
 
 def test_relations_fit_the_tree(parser, sentences):
