@@ -94,9 +94,7 @@ def test_temporary_files_of_the_living_stay_whatever_their_number_is(
     assert names_in(tmp_path) == ["a.txt", "b.txt"]
 
 
-def test_nothing_is_removed_where_the_file_system_has_no_locks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_removed_where_the_file_system_has_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another machine of the same name may be writing there: its process numbers say nothing here."""
 
     def flock(descriptor: int, how: int) -> None:
