@@ -25,14 +25,22 @@ def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str,
 
     language: of translations whose tiers do not say theirs. roles: of tiers or types of tiers, by name.
 
-    Raises: DataError, with the line: no sound XML, no EAF, tiers in a circle, nothing that is a text.
+    Raises: DataError, with the line: no sound XML, no EAF, tiers in a circle, two tiers or annotations
+    of one name, nothing that is a text.
     """
     root = parse(source)
     if root.tag != "ANNOTATION_DOCUMENT":
         raise DataError(source.name, root.line, f"<{root.tag}>: no EAF", "save it in ELAN")
     times = _times(root)
     kinds = {node.get("LINGUISTIC_TYPE_ID"): node.get("CONSTRAINTS") for node in root.named("LINGUISTIC_TYPE")}
-    tiers = {node.get("TIER_ID"): _tier(node, kinds, times, losses) for node in root.named("TIER")}
+    tiers: dict[str, Tier] = {}
+    for node in root.named("TIER"):
+        key = node.get("TIER_ID")
+        if key in tiers:
+            message = f"a second tier is called {key[:40]!r}"
+            raise DataError(source.name, node.line, message, "give each a TIER_ID of its own")
+        tiers[key] = _tier(node, kinds, times, losses)
+    _check_keys(tiers, source.name)
     assign(tiers, _ordered(tiers, source.name), roles, losses)
     _adopt(tiers)
     order = _ordered(tiers, source.name)
@@ -166,6 +174,17 @@ def _is_unit(tier: Tier, tiers: Mapping[str, Tier]) -> bool:
 
 Below = Mapping[str, Mapping[str, Sequence[Annotation]]]
 """By annotation and tier: the annotations below it, in order."""
+
+
+def _check_keys(tiers: Mapping[str, Tier], name: str) -> None:
+    """Raises: DataError, two annotations have one ANNOTATION_ID: one could be below itself, or below many."""
+    met: set[str] = set()
+    for tier in tiers.values():
+        for one in tier.annotations:
+            if one.key and one.key in met:
+                message = f"a second annotation is called {one.key[:40]!r}"
+                raise DataError(name, one.line, message, "give each an ANNOTATION_ID of its own")
+            met.add(one.key)
 
 
 def _below(tiers: Mapping[str, Tier], losses: Losses) -> Below:

@@ -432,3 +432,21 @@ def test_broken_files_are_refused_with_place_and_remedy(vdgi: Vdgi, folder: Path
     assert result.status == 3
     assert message in result.err
     assert not Path("out.conllu").exists()
+
+
+def test_annotations_and_tiers_of_one_name_are_refused(vdgi: Vdgi, folder: Path) -> None:
+    """Such annotations could be below themselves, or so often below others that reading never ends."""
+    text, words = Tier("text", [("a1", "a b", 0, 900)]), Tier("words", [("a1", "x", "a1")], "text", SUBDIVISION)
+    below = Tier("morphs", [("a1", "m", "a1")], "words", SUBDIVISION)
+    chain = [text, Tier("t0", [("k0", "v", "a1")] * 9, "text", SUBDIVISION)]
+    chain += [Tier(f"t{n}", [(f"k{n}", "v", f"k{n - 1}")] * 9, f"t{n - 1}", SUBDIVISION) for n in range(1, 9)]
+    again = Tier("text", [("a2", "c d", 900, 1000)])
+    for tiers, message in (
+        ([text, words, below], "a second annotation is called 'a1'"),
+        (chain, "a second annotation is called 'k0'"),
+        ([text, again], "a second tier is called 'text'"),
+    ):
+        Path("a.eaf").write_text(eaf(*tiers), encoding="utf-8")
+        status, _, err = vdgi("convert", "a.eaf", "-o", "a.conllu", "--tier", "words=words")
+        assert (status, message in err) == (3, True), err
+        assert not Path("a.conllu").exists()
