@@ -68,7 +68,7 @@ def tree_faults(heads: Sequence[int]) -> list[TreeFault]:
 
 
 def renumbered(text: str, places: Mapping[str, str]) -> str:
-    """The text of a fault with other numbers of its words; those that are not among `places` are left out.
+    """The text of a fault with other numbers of its words; words missing from `places` are left out.
 
     >>> renumbered("2 roots: words 1, 3", {"1": "1", "3": "4"}), renumbered("word 2 is its own head", {"2": "5"})
     ('2 roots: words 1, 4', 'word 5 is its own head')

@@ -250,7 +250,7 @@ def test_where_neither_file_has_a_tree_a_choice_counts_and_the_fault_is_told(fol
     )
     work.close()
     assert (columns(3, 0)[6], "HeadBy=eve" in columns(3, 0)[9]) == ("3", True)
-    session = Session("c.conllu", "eve", "right")
+    session = Session("c.conllu", "eve")
     assert list(session.sentences[0].opened) == [3]
     session.close()
 
