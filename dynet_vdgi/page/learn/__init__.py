@@ -1,1 +1,1 @@
-"""What the page learns from what is said in it."""
+"""What the page learns from what people say in it."""

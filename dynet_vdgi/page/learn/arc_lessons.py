@@ -222,7 +222,7 @@ class Lessons:
     ) -> tuple[Lesson, Learnt] | None:
         """Guesses for the unfinished sentences, and the model that made them; None: there is no text.
 
-        `told` has the sentences with confirmed arcs, `done` are those that are finished.
+        `told` has the sentences with confirmed arcs, `done` the finished ones.
         """
         start = time.perf_counter()
         self._n_new += sum(len(one) for k, one in sentences.items() if self._sentences.get(k) != one)
