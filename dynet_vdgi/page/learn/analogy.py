@@ -51,7 +51,7 @@ class Analogies:
             self.enter(marked.id, marked)
 
     def enter(self, number: int, marked: MarkedSentence | None) -> None:
-        """Counts the words of a sentence in place of those that it had; None: it has gone."""
+        """Counts the words of a sentence, and no more its former words; None: it has gone."""
         before, now = self._entered.pop(number, Counter()), Counter(_words(marked) if marked is not None else ())
         if now:
             self._entered[number] = now

@@ -59,7 +59,7 @@ def change_by_others(
 ) -> TextChange | None:
     """The change that takes over what another program has made of the file; None: nothing is to be changed.
 
-    now: the sentences of the file now, which get the numbers of those that they replace.
+    now: the sentences of the file now; they get the numbers of the sentences that they replace.
     writings: the sentences of the session at each of the last writings.
     right_by: who has said that the file's trees are right.
 
@@ -138,7 +138,7 @@ class _Contradiction(Exception):
 
 
 class _Pairing:
-    """Gives sentences that another program has changed the numbers, and the marks, of those that they replace."""
+    """Gives sentences that another program has changed the numbers and marks of the sentences that they replace."""
 
     def __init__(self, text: AnnotatedText, right_by: str) -> None:
         self._text, self._right_by, self._next_id = text, right_by, text.next_id

@@ -172,7 +172,7 @@ class SessionPage(Page):
         return await self._after_change(number, {"went": {"what": step.what, "word": step.word}})
 
     async def _after_change(self, number: int, more: Mapping[str, Any]) -> Response:
-        """The sentence, or the first of those that a change leaves, and `more`; nothing is waited for."""
+        """The sentence, or the first sentence that a change leaves, and `more`; nothing is waited for."""
         marked = self._text.of_id(number)
         put_guesses(self._text, marked)
         return self._shown(number, await self._live.choices(marked, waits=False), more)
