@@ -50,4 +50,6 @@ def test_examples_in_docstrings_give_what_they_say(
 
 def test_all_modules_are_looked_through() -> None:
     assert len(MODULES) > 250
+    examples = [path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")]
+    assert len(examples) > 50
     assert set(WITH_EXAMPLES) <= set(MODULES)
