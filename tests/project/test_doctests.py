@@ -21,12 +21,20 @@ EXTRAS = {"spacy", "starlette", "uvicorn", "udtools", "langcodes", "argcomplete"
 WITH_EXAMPLES = [
     "dynet_vdgi.conllu.guess_marks",
     "dynet_vdgi.conllu.head_rules",
+    "dynet_vdgi.page.learn.composed_xpos",
+    "dynet_vdgi.page.store.outside_changes",
     "dynet_vdgi.paper.lockstep_rows",
     "dynet_vdgi.paper.minibatches",
     "dynet_vdgi.paper.posterior",
     "dynet_vdgi.paper.scores",
     "dynet_vdgi.paper.transitions",
     "dynet_vdgi.rule_tables.symbol_levels",
+    "dynet_vdgi.universal.arc_flags",
+    "dynet_vdgi.universal.encoding",
+    "dynet_vdgi.universal.lstm",
+    "dynet_vdgi.universal.model_table",
+    "dynet_vdgi.universal.scorer",
+    "dynet_vdgi.universal.typology",
 ]
 """Modules that show what they compute."""
 

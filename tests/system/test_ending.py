@@ -124,7 +124,7 @@ def test_a_text_whose_worker_is_killed_is_parsed_as_without_jobs(
 
 
 PARENT = """
-import multiprocessing, os, threading, time
+import os, time
 from dynet_vdgi.page.learn.helpers import Helpers
 from dynet_vdgi.system.workers import processes
 
@@ -141,11 +141,10 @@ STARTS = {
     "parse": """with processes(1, time.sleep, 0) as submit:
         print(submit(os.getpid).result(), flush=True)
         time.sleep(60)""",
-    "annotate, while it learns": """helpers = Helpers()
-    helpers.learn("parser", {}, [], {})
-    threading.Thread(target=helpers.learn, args=("parser", Busy(), [], {}), daemon=True).start()
-    time.sleep(1)
-    print(min(process.pid for process in multiprocessing.active_children()), flush=True)""",
+    "annotate, while it learns": """learner = Helpers()._learner
+    learner.ask("parser", {}, [], {})
+    learner._mine.send(("parser", Busy(), [], {}))
+    print(learner._process.pid, flush=True)""",
 }
 
 
