@@ -1,6 +1,6 @@
 """Counts the functions and lines of the package that two commands execute.
 
-    python benchmarks/executed.py
+    python experiments/executed.py
 
 The commands are `vdgi parse universal` on twelve sentences of the demo treebank, and `vdgi train --preset paper`
 with three updates on its dev part. What runs while modules are imported does not count, nor do comprehensions and
@@ -17,6 +17,8 @@ import tempfile
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+
+from measuring import conditions
 
 import dynet_vdgi
 from dynet_vdgi import cli
@@ -83,6 +85,7 @@ def main() -> None:
             "--out",
             str(Path(folder, "run")),
         ]
+        print(conditions())
         commands = {"vdgi parse universal": parse, "vdgi train --preset paper": train}
         for name, arguments in commands.items():
             executed = Executed()

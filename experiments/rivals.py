@@ -20,7 +20,7 @@ from typing import NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 from languages import LIMITS, dda, read
-from measuring import argument_parser
+from measuring import argument_parser, conditions
 
 from dynet_vdgi.evaluation.attachment import length_label
 from dynet_vdgi.experiments import plan as plans
@@ -72,6 +72,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=RIVALS, default=list(RIVALS), metavar="SYSTEM")
     parser.add_argument("--languages", nargs="+", metavar="CODE")
     arguments = parser.parse_args()
+    print(conditions())
     path = plans.path_of("paper-ud")
     folders = plans.folders_of(path, arguments.data)
     for treebank in plans.load(path).treebanks:

@@ -42,7 +42,7 @@ from dynet_vdgi.system.workers import processes
 logger = logging.getLogger("dynet_vdgi")
 
 
-class Window(NamedTuple):
+class ReadWindow(NamedTuple):
     """Sentences that are parsed together."""
 
     blocks: list[Block]
@@ -205,7 +205,7 @@ class FileParser:
             logger.warning("HeadConf= is not written, because the tags say next to nothing")
         return parser, how
 
-    def _in_order(self, parser: Parser, how: How, parts: Iterator[Window]) -> Generator[Parsed]:
+    def _in_order(self, parser: Parser, how: How, parts: Iterator[ReadWindow]) -> Generator[Parsed]:
         """The parsed windows, of which a few are under way at a time."""
         work = how, self.relations, self.skips_faulty
         if self.jobs <= 1:
@@ -245,15 +245,15 @@ class FileParser:
 
 
 def reader_for(parser: Parser, how: How, skips_faulty: bool) -> BlockReader:
-    """What reads the blocks that the parser shall parse."""
+    """What reads the blocks that the parser is to parse."""
     return BlockReader(parser.model.settings.data.tags, how.keep_heads, skips_faulty)
 
 
-def with_read(every: Iterable[list[Block]], read: Sequence[ReadBlock]) -> Iterator[Window]:
+def with_read(every: Iterable[list[Block]], read: Sequence[ReadBlock]) -> Iterator[ReadWindow]:
     """The windows of a text, with what has been read of it already, from its beginning on."""
     rest = deque(read)
     for blocks in every:
-        yield Window(blocks, [rest.popleft() for _ in range(min(len(rest), len(blocks)))])
+        yield ReadWindow(blocks, [rest.popleft() for _ in range(min(len(rest), len(blocks)))])
 
 
 def parse_window(
@@ -345,6 +345,6 @@ def _start_worker(parser: Parser) -> None:
     _worker = parser
 
 
-def _work(how: How, relations: bool, skips_faulty: bool, window: Window) -> Parsed:
+def _work(how: How, relations: bool, skips_faulty: bool, window: ReadWindow) -> Parsed:
     assert _worker is not None
     return parse_window(_worker, how, relations, window.blocks, skips_faulty, window.read)

@@ -17,7 +17,7 @@ left at distance 3, and a noun between:
 >>> from dynet_vdgi.system.jit import as_python
 >>> from dynet_vdgi.universal.encoding import encode
 >>> text = encode([Sentence.of_tags(["DET", "ADJ", "NOUN", "VERB"])], ())
->>> words, room = ArcWords.of(text), ArcRoom.of(4)
+>>> words, room = ArcWords.of(text), ArcWorkspace.of(4)
 >>> as_python(count_words)(0, 0, 4, words, room)
 >>> n_flags = as_python(flags_of)(4, 1, 0, 4, words, room)
 >>> room.flags[:n_flags].tolist() == [PLACE + 2, BETWEEN + 1]
@@ -104,7 +104,7 @@ class ArcWords(NamedTuple):
         )
 
 
-class ArcRoom(NamedTuple):
+class ArcWorkspace(NamedTuple):
     """Workspace, large enough for the longest sentence."""
 
     so_far: Floats  # (n + 1, T): running sums of the probabilities of tags
@@ -115,8 +115,8 @@ class ArcRoom(NamedTuple):
     hidden: Floats32  # (A,)
 
     @classmethod
-    def of(cls, longest: int, n_hidden: int = 0) -> ArcRoom:
-        """Enough for sentences of up to so many words, and a layer of so many units."""
+    def of(cls, longest: int, n_hidden: int = 0) -> ArcWorkspace:
+        """Enough for sentences of up to `longest` words, and a layer of `n_hidden` units."""
         return cls(
             np.zeros((longest + 1, N_TAGS)),
             np.zeros((longest + 2, 2), np.int64),
@@ -151,7 +151,7 @@ def bin_of(distance: int) -> int:
 
 
 @compiled
-def count_words(s: int, low: int, n: int, words: ArcWords, room: ArcRoom) -> None:
+def count_words(s: int, low: int, n: int, words: ArcWords, room: ArcWorkspace) -> None:
     """Running sums of sentence s, whose n words begin at `low`: of tags, of any and strong gaps."""
     so_far, gaps_so_far, chances, gaps = room.so_far, room.gaps_so_far, words.chances, words.gaps
     for tag in range(N_TAGS):
@@ -167,7 +167,7 @@ def count_words(s: int, low: int, n: int, words: ArcWords, room: ArcRoom) -> Non
 
 
 @compiled
-def flags_of_place(head: int, dependent: int, n: int, room: ArcRoom) -> int:
+def flags_of_place(head: int, dependent: int, n: int, room: ArcWorkspace) -> int:
     """Writes the flags of an arc that no tag changes; how many there are, the place first."""
     flags, gaps_so_far = room.flags, room.gaps_so_far
     if head == 0:
@@ -197,7 +197,7 @@ def flags_of_place(head: int, dependent: int, n: int, room: ArcRoom) -> int:
 
 
 @compiled
-def flags_of(head: int, dependent: int, first: int, n: int, words: ArcWords, room: ArcRoom) -> int:
+def flags_of(head: int, dependent: int, first: int, n: int, words: ArcWords, room: ArcWorkspace) -> int:
     """Writes the flags of an arc and their amounts; how many there are, the place first.
 
     Head 0 is ROOT; words count from 1 in a sentence of n words that begins at `first`. `count_words`
@@ -262,7 +262,7 @@ def flags_of(head: int, dependent: int, first: int, n: int, words: ArcWords, roo
 
 
 @compiled
-def code_arcs(words: ArcWords, room: ArcRoom, codes: Ints, rows: Ints) -> None:
+def code_arcs(words: ArcWords, room: ArcWorkspace, codes: Ints, rows: Ints) -> None:
     """Flags, a bit each, and rows of the table of pairs of all arcs (n, n + 1) of a sentence.
 
     By dependent and head; its tags are certain. Both must be zero at first; they stay so where a word
@@ -288,7 +288,7 @@ CODE_ARCS = Kernel(code_arcs, "the universal parser")
 
 
 @compiled
-def flag_trees(words: ArcWords, room: ArcRoom, start: Ints, heads: Ints, result: Floats32) -> None:
+def flag_trees(words: ArcWords, room: ArcWorkspace, start: Ints, heads: Ints, result: Floats32) -> None:
     """Writes the amounts of flags of the arcs from `heads` (N,) to `result` (N, F), zero at first."""
     for s in range(len(start) - 1):
         low, n = start[s], start[s + 1] - start[s]
@@ -308,7 +308,7 @@ def score_arcs(
     heads: Floats32,
     dependents: Floats32,
     words: ArcWords,
-    room: ArcRoom,
+    room: ArcWorkspace,
     start: Ints,
     scores: Floats32,
 ) -> None:

@@ -29,9 +29,9 @@ from dynet_vdgi.universal.arc_flags import (
     FLAG_TREES,
     N_FLAGS,
     SCORE_ARCS,
-    ArcRoom,
     ArcWeights,
     ArcWords,
+    ArcWorkspace,
 )
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode, gap_pairs
 from dynet_vdgi.universal.lstm import Layer, Packing
@@ -126,7 +126,7 @@ class TextScorer:
         lengths = text.lengths
         longest = int(lengths.max(initial=0))
         scores = np.empty(int((lengths * (lengths + 1)).sum()), np.float32)
-        words, room = ArcWords.of(text), ArcRoom.of(longest, len(w["arc.bias"]))
+        words, room = ArcWords.of(text), ArcWorkspace.of(longest, len(w["arc.bias"]))
         work = (3 if text.soft is None else 6) * len(scores)
         SCORE_ARCS(self._arc_weights, heads, dependents, words, room, text.start, scores, work=work)
         if self.teacher is not None:
@@ -206,7 +206,7 @@ def by_sentence(scores: NDArray[Any], lengths: Ints) -> Iterator[NDArray[Any]]:
 def flags_of_arcs(text: CodedText, heads: Ints) -> Floats32:
     """The flags (N, F) of the arcs from `heads` (N,)."""
     flags = np.zeros((len(heads), N_FLAGS), np.float32)
-    room = ArcRoom.of(int(text.lengths.max(initial=0)))
+    room = ArcWorkspace.of(int(text.lengths.max(initial=0)))
     work = len(heads) // 2 if text.soft is None else len(heads)
     FLAG_TREES(ArcWords.of(text), room, text.start, heads, flags, work=work)
     return flags

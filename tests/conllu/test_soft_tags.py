@@ -17,7 +17,7 @@ from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.parser.universal_engine import UniversalEngine
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal import arc_flags
-from dynet_vdgi.universal.arc_flags import ArcRoom, ArcWords
+from dynet_vdgi.universal.arc_flags import ArcWords, ArcWorkspace
 from dynet_vdgi.universal.encoding import TAGS
 from dynet_vdgi.universal.scorer import TextScorer, flags_of_arcs
 from dynet_vdgi.universal.soft_text import soft_text
@@ -143,7 +143,7 @@ def test_the_kernel_and_python_agree(in_text):
     found = []
     for function in (arc_flags.score_arcs.plain, ByNumba(arc_flags).score_arcs):
         found.append(np.zeros(5 * 90, np.float32))
-        words, room = ArcWords.of(text), ArcRoom.of(9, len(w["arc.bias"]))
+        words, room = ArcWords.of(text), ArcWorkspace.of(9, len(w["arc.bias"]))
         function(in_text._arc_weights, heads, dependents, words, room, text.start, found[-1])
     np.testing.assert_allclose(found[0], found[1], atol=1e-4)
 
@@ -206,7 +206,7 @@ def test_a_guess_that_is_certain_is_scored_to_the_bit_as_a_given_tag(sentences, 
     found = []
     for each in (words, guessed):
         found.append(np.zeros(int((given.lengths * (given.lengths + 1)).sum()), np.float32))
-        room = ArcRoom.of(int(given.lengths.max()), len(w["arc.bias"]))
+        room = ArcWorkspace.of(int(given.lengths.max()), len(w["arc.bias"]))
         arguments = each, room, given.start, found[-1]
         ByNumba(arc_flags).score_arcs(in_text._arc_weights, heads, dependents, *arguments)
     assert np.array_equal(*found)

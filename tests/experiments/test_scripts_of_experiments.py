@@ -25,6 +25,7 @@ DEMO_LISTED = f"--list '{ROOT}/experiments/lists/demo.csv' --data '{{folder}}'"
 LISTED = f"{DEMO_LISTED} --scored test"
 
 RUNS = {
+    "rivals": ("--data '{folder}' --rows rows.csv --languages none", []),
     "executed": ("", ["vdgi parse universal: ", "vdgi train --preset paper: "]),
     "train_speed": (
         f"'{DEV}' --repeats 1 --length 3 --sentences 1 --epochs 1",

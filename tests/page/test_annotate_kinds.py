@@ -26,7 +26,7 @@ from dynet_vdgi.page.text.sentence_layout import SentenceLayout
 from dynet_vdgi.page.text.word_columns import sorted_feats
 from dynet_vdgi.page.web.offers import Choices, offered, put_guesses, usual_bundles
 from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
-from dynet_vdgi.page.web.search import found
+from dynet_vdgi.page.web.search import search
 from dynet_vdgi.page.web.shown import shown_sentence, translation_key
 
 
@@ -551,10 +551,10 @@ def test_relations_of_the_projects_list_are_no_errors(folder: Path) -> None:
         (4, "deprel"), (5, "deprel"), (5, "deps"),
     }  # fmt: skip
     change(session, 0, "right", 1)
-    assert len(found(session.text, "problem", "subj")["found"]) == 1
+    assert len(search(session.text, "problem", "subj")["found"]) == 1
     session.text.relations.project = frozenset(labels)
-    assert not found(session.text, "problem", "'subj'")["found"]
-    assert len(found(session.text, "problem", "'odd'")["found"]) == 1
+    assert not search(session.text, "problem", "'subj'")["found"]
+    assert len(search(session.text, "problem", "'odd'")["found"]) == 1
 
 
 def test_a_sentence_is_cut_and_glued(session: Session) -> None:

@@ -13,7 +13,7 @@ from annotating import ROWS, guessed, journal_of, seen, written
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.page.learn import live
+from dynet_vdgi.page.learn import live, recent_choices
 from dynet_vdgi.page.store import session
 from dynet_vdgi.page.store.journal import Journal, JournalError
 from dynet_vdgi.page.store.session import Session
@@ -166,14 +166,15 @@ def test_what_helpers_say_is_remembered_of_the_latest_sentences_only(
         def answer(self, *question: object) -> None:
             return None
 
-    monkeypatch.setattr(live, "MOST_CHOICES", 2)
+    monkeypatch.setattr(recent_choices, "MOST_SENTENCES", 2)
     one = guessed(Session(written(tmp_path / "a.conllu"), "anna"))
 
     async def look() -> list[int]:
         page = live.Live(one, Silent())  # type: ignore[arg-type]
         for place in (0, 1, 2, 0):
             await page.choices(one.sentences[place])
-        return list(page._choices)
+        assert page._recent_choices is not None
+        return list(page._recent_choices._by_id)
 
     assert asyncio.run(look()) == [one.sentences[2].id, one.sentences[0].id]
     one.release()

@@ -96,7 +96,6 @@ def enumerated_mean(potentials) -> np.ndarray:
     return mean / total
 
 
-# ------------------------------------------------------------------------------------------- features
 @given(seed=seeds)
 def test_features_are_one_to_one_with_their_descriptions(seed):
     rng = np.random.default_rng(seed)
@@ -115,7 +114,6 @@ def test_features_are_one_to_one_with_their_descriptions(seed):
     assert NO_ARC not in of_number
 
 
-# ------------------------------------------------------------------------------------------- the problem
 @given(seed=seeds)
 @hypothesis_settings(max_examples=15)
 def test_weights_and_objective_are_those_of_the_definition(seed):
@@ -195,9 +193,6 @@ def test_steps_never_raise_the_objective_and_stay_among_mixtures_of_trees(seed, 
         assert later.objective <= earlier.objective + 1e-12
     assert min(iteration.gap for iteration in log) >= -1e-12
     assert max(i.objective - i.gap for i in log) <= min(i.objective for i in log) + 1e-12
-
-
-# ------------------------------------------------------------------------------------------- whole teachers
 
 
 def test_parses_have_the_highest_score_and_marginals_soften_it():

@@ -105,7 +105,6 @@ def test_long_sentences_leave_the_range_of_floats_and_come_back():
     assert np.allclose(more.arcs, expected.arcs)
 
 
-# ---------------------------------------------------------------------------------------------- learning
 def sentences(rng, n_sentences):
     tags = [rng.integers(0, N_TAGS, rng.integers(2, 5)).tolist() for _ in range(n_sentences)]
     return tags, [[f"w{rng.integers(0, 3)}" for _ in row] for row in tags]
@@ -206,7 +205,6 @@ def test_sticks_are_broken_where_the_bound_is_highest():
     assert hdp_dep.log_gem(np.array([[0.5, 0.3, 0.2]])) == pytest.approx(-math.log(0.5))  # of what is left
 
 
-# ---------------------------------------------------------------------------------------------- the teacher
 @pytest.fixture(scope="module")
 def demo():
     return taught.demo(60)

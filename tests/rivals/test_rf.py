@@ -123,7 +123,6 @@ def test_smoothing_backs_off_from_two_tags_to_the_upper_one():
         assert np.exp(array).sum(axis=-1) == pytest.approx(np.ones(array.shape[:2]))
 
 
-# ------------------------------------------------------------------------------------------- the teacher
 @pytest.fixture(scope="module")
 def demo():
     return taught.demo(150)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.system.array_types import Bytes, Floats32, Ints
 from dynet_vdgi.system.jit import WORK_TO_COMPILE
-from dynet_vdgi.universal.arc_flags import CODE_ARCS, DISTANCES, ArcRoom, ArcWords
+from dynet_vdgi.universal.arc_flags import CODE_ARCS, DISTANCES, ArcWords, ArcWorkspace
 from dynet_vdgi.universal.encoding import CodedText, gap_pairs
 from dynet_vdgi.universal.learn.invented import FaultSettings
 from dynet_vdgi.universal.typology import Profile
@@ -158,7 +158,7 @@ def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[
     n = len(tags)
     codes, rows = np.zeros((n, n + 1), np.int64), np.zeros((n, n + 1), np.int64)
     words = ArcWords.of_certain(tags, bundle, agreeing, gaps)
-    CODE_ARCS(words, ArcRoom.of(n), codes, rows, work=WORK_TO_COMPILE)
+    CODE_ARCS(words, ArcWorkspace.of(n), codes, rows, work=WORK_TO_COMPILE)
     return codes, rows
 
 
