@@ -22,7 +22,7 @@ MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob(
 
 def rules_of_dashes(text: str) -> list[int]:
     """Lines that divide a file with a rule, as between two modules."""
-    return [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"# ?[-=]{8,}", line)]
+    return [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"\s*# ?[-=]{8,}", line)]
 
 
 def second_docstrings(text: str) -> list[int]:

@@ -69,7 +69,6 @@ class Live:
         self._n_tags_changed = 0  # words whose tags or features were set or confirmed since the tagger has learnt
         self._taggers = 0
 
-    # --------------------------------------------------------------------------------------- life
     def start(self) -> None:
         """Starts learning and writing."""
         self._tasks = [asyncio.create_task(self._write_on())]
@@ -100,7 +99,6 @@ class Live:
                         logger.warning("%s", error)
                     self.unwritten = str(error)
 
-    # --------------------------------------------------------------------------------------- learning
     async def _learn_on(self, helpers: Helpers) -> None:
         try:
             while True:
@@ -148,7 +146,6 @@ class Live:
         seconds = round(lesson.seconds, 1)
         self.learning = {"state": "ready", "lessons": lessons, "trees": n_trees, "seconds": seconds}
 
-    # --------------------------------------------------------------------------------------- tagging
     async def _tag_on(self, helpers: Helpers) -> None:
         """Learns to tag once there are words without tags, or a person has set tags."""
         try:
@@ -194,7 +191,6 @@ class Live:
             return None
         return await self._recent_choices.of(marked, self._taggers, self.learning["lessons"], waits=waits)
 
-    # --------------------------------------------------------------------------------------- requests
     async def show(self, number: int) -> MarkedSentence:
         """A sentence to show, with the best guess that is ready within a moment.
 

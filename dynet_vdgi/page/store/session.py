@@ -107,7 +107,6 @@ class Session:
         """In the order of the file."""
         return self.text.sentences
 
-    # --------------------------------------------------------------------------------------- beginning
     def _begin(self, given: Given | None) -> None:
         """Makes the text as it was left, or as the file has it."""
         base = base_of(self.journal)
@@ -210,7 +209,6 @@ class Session:
         self.journal.add({"written": self._file.digest})
         self.is_unsaved = [as_written(marked) for marked in self.sentences] != blocks
 
-    # --------------------------------------------------------------------------------------- changing
     def change(
         self,
         number: int,
@@ -273,7 +271,6 @@ class Session:
         self.is_unsaved |= marked.is_touched and not marked.is_as_found(marked.state)
         return True
 
-    # --------------------------------------------------------------------------------------- the file
     def save(self) -> bool:
         """Writes the file, unless another program has changed it, which `fault` then reports.
 

@@ -123,7 +123,6 @@ class AnnotatedText:
         self._last_wid = {marked.id: max(marked.wids) for marked in self.sentences}
         self._counts: dict[int, tuple[int, int]] = {}  # edits and versions that a sentence has had
 
-    # --------------------------------------------------------------------------------------- looking
     def of_id(self, number: int) -> MarkedSentence:
         """Raises: ChangeError, there is no such sentence."""
         if number not in self.by_id:
@@ -163,7 +162,6 @@ class AnnotatedText:
             "can_redo": bool(self.redo),
         }
 
-    # --------------------------------------------------------------------------------------- wishes
     def step(self, marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> TextChange | None:
         """A person's change, not yet made; None: it is so already. Raises: ChangeError, it is impossible."""
         old, new = [marked], []
@@ -249,7 +247,6 @@ class AnnotatedText:
         gone, new = old[start : len(old) - end], sentences[start : len(sentences) - end]
         return TextChange(OTHERS, 0, "", 0, tuple(map(Snapshot.of, gone)), tuple(map(Snapshot.of, new)))
 
-    # --------------------------------------------------------------------------------------- records
     def record(self, step: TextChange) -> Record:
         """A change that has not been made yet, for the journal."""
         old = [SentenceRecord(s.marked.id, block(s.marked, s.state, "journal")) for s in step.old]
@@ -285,7 +282,6 @@ class AnnotatedText:
         self.apply(TextChange(found.op, found.w, found.by, found.at, tuple(old), tuple(new)))
         return new[0].marked.id, max(1, found.w)
 
-    # --------------------------------------------------------------------------------------- changing
     def apply(self, step: TextChange) -> None:
         """Makes a change; one by another program is no step of undo.
 

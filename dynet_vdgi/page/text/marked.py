@@ -189,7 +189,6 @@ class MarkedSentence:
         new = (MarkedArc(head, "punct") for head in heads)
         self.arcs = tuple([its if arc.head == UNSET else arc for arc, its in zip(self.arcs, new)])
 
-    # --------------------------------------------------------------------------------------- as in the file
     @property
     def has_tree_without_marks(self) -> bool:
         """True if the file has heads, which nobody has confirmed; 0 for every word is none."""
@@ -223,7 +222,6 @@ class MarkedSentence:
         found = self.as_found
         return state[1:] == found[1:] and confirmed_parts(state.arcs) == confirmed_parts(found.arcs)
 
-    # --------------------------------------------------------------------------------------- words
     def __len__(self) -> int:
         return len(self.forms)
 
@@ -298,7 +296,6 @@ class MarkedSentence:
         """True if every word has UPOS, or a guess."""
         return NOTHING not in self.tags
 
-    # --------------------------------------------------------------------------------------- arcs
     @property
     def arcs(self) -> tuple[MarkedArc, ...]:
         return self.state.arcs
@@ -415,7 +412,6 @@ class MarkedSentence:
         is_said = own.tag_by or own.feats_by or own.xpos_by
         return bool(is_said) and not self.was_done and any(_is_missing(own, c) for c in GUESSED)
 
-    # --------------------------------------------------------------------------------------- comments
     @property
     def is_flagged(self) -> bool:
         """True if somebody wants to look at the sentence again."""

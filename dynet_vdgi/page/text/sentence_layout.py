@@ -94,7 +94,6 @@ class SentenceLayout:
                 layout.deps[node] = [(nodes[number], label) for number, _, label in parts]
         return layout
 
-    # --------------------------------------------------------------------------------------- writing
     def block(self) -> str:
         """The lines of the sentence, numbered, and an empty line."""
         names: dict[Node, str] = {ROOT: "0", **{word: str(k) for k, word in enumerate(self.words, 1)}}
@@ -120,7 +119,6 @@ class SentenceLayout:
             columns[DEPS] = "|".join(f"{number}:{label}" for number, label in known) or NOTHING
         return "\t".join(columns)
 
-    # --------------------------------------------------------------------------------------- the text
     def range_of(self, word: Word) -> Range | None:
         """The multiword token that a word is in."""
         place = self.words.index
