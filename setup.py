@@ -6,8 +6,12 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
-VERSION = re.search(r'"(.+?)"$', (HERE / "dynet_vdgi" / "_version.py").read_text(encoding="utf-8").rstrip())
-AUTHOR = re.search(r"^  - name: (.+)$", (HERE / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+VERSION = re.search(
+    r'"(.+?)"$', (HERE / "dynet_vdgi" / "_version.py").read_text(encoding="utf-8").rstrip()
+)
+AUTHOR = re.search(
+    r"^  - name: (.+)$", (HERE / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE
+)
 assert VERSION is not None
 assert AUTHOR is not None
 
@@ -33,8 +37,8 @@ setup(
     project_urls={"Paper": "https://doi.org/10.1609/aaai.v33i01.33016658"},
     license="MIT",
     license_files=["LICENSE"],
-    # dyNET38 is the maintained wheel of DyNet (module `dynet`), built for these versions of Python. The name
-    # `dynet` would fetch a source distribution that no longer compiles.
+    # dyNET38 is the maintained wheel of DyNet (module `dynet`), built for these versions of Python.
+    # The name `dynet` would fetch a source distribution that no longer compiles.
     python_requires=">=3.10,<3.14",
     install_requires=[
         "dyNET38>=2.2",
@@ -80,7 +84,8 @@ setup(
         ],
     },
     packages=[*find_packages(include=["dynet_vdgi", "dynet_vdgi.*"]), "dynet_vdgi.resources"],
-    # The resources lie at the top of the repository, for people to edit, and inside the installed package.
+    # The resources lie at the top of the repository, for people to edit, and inside the installed
+    # package.
     package_dir={"dynet_vdgi.resources": "resources"},
     package_data={
         "dynet_vdgi": ["py.typed"],

@@ -1,5 +1,5 @@
-"""Writes the pages of docs/ that follow from the code: command line, settings, Python API; the picture of the
-package's rooms; and the output of the commands in docs/rules.md.
+"""Writes the pages of docs/ that follow from the code: command line, settings, Python API; the
+picture of the package's rooms; and the output of the commands in docs/rules.md.
 
     python docs/generate.py            writes them
     python docs/generate.py --check    only lists the pages out of date; exit status 1 if there is one
@@ -146,7 +146,11 @@ def _place(action: argparse.Action) -> str:
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
     for action in parser._actions:
-        if not action.option_strings or isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
+        if (
+            not action.option_strings
+            or isinstance(action, argparse._HelpAction)
+            or action.help == argparse.SUPPRESS
+        ):
             continue
         value = "" if action.nargs == 0 else " " + _place(action)
         value += "..." if action.nargs == "+" else ""
@@ -221,7 +225,11 @@ def _section(section: str, kinds: Kinds) -> list[str]:
             lines += [f"#### `{section}`, recipe {' or '.join(recipes)}", ""]
         if section:
             lines += [*_sentences(kind), ""]
-        rows = [_setting(section, item) for item in msgspec.structs.fields(kind) if _is_leaf(section, item)]
+        rows = [
+            _setting(section, item)
+            for item in msgspec.structs.fields(kind)
+            if _is_leaf(section, item)
+        ]
         if rows:
             lines += [*_table(("setting", "value", "default", "meaning"), rows), ""]
     return lines
@@ -275,7 +283,13 @@ def _short(number: float) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, tuple):
         return json.dumps(value)
-    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f'"{value}"'
+        if isinstance(value, str)
+        else str(value)
+    )
 
 
 def _preset(name: str) -> list[str]:
@@ -323,13 +337,19 @@ def api() -> str:
     told = {"__version__", *FUNCTIONS, *CLASSES, *RESEARCH}
     assert told == set(dynet_vdgi.__all__), told ^ set(dynet_vdgi.__all__)
     lines = [NOTE, "# Python API", "", *API_BEGINS, ""]
-    for title, names in (("Functions", FUNCTIONS), ("Classes", CLASSES), ("For research", RESEARCH)):
+    for title, names in (
+        ("Functions", FUNCTIONS),
+        ("Classes", CLASSES),
+        ("For research", RESEARCH),
+    ):
         lines += [f"## {title}", ""]
         if title == "For research":
             lines += [*RESEARCH_BEGINS, ""]
         for name in names:
             value = getattr(dynet_vdgi, name)
-            lines += _class(name, value) if inspect.isclass(value) else _function(name, value, "###")
+            lines += (
+                _class(name, value) if inspect.isclass(value) else _function(name, value, "###")
+            )
     lines += [
         "## Other types",
         "",
@@ -341,11 +361,14 @@ def api() -> str:
 
 
 def other_types() -> dict[tuple[str, str], ast.stmt]:
-    """Definitions, by module and name, used in the page's signatures but missing from `import dynet_vdgi`."""
+    """Definitions, by module and name, used in the page's signatures but missing from `import
+    dynet_vdgi`."""
     found: dict[tuple[str, str], ast.stmt] = {}
     for name in (*FUNCTIONS, *CLASSES, *RESEARCH):
         value = getattr(dynet_vdgi, name)
-        members = [value] if not inspect.isclass(value) else [member for _, member in _members(value)]
+        members = (
+            [value] if not inspect.isclass(value) else [member for _, member in _members(value)]
+        )
         functions = [getattr(m, "fget", None) or getattr(m, "__func__", m) for m in members]
         if inspect.isclass(value) and not issubclass(value, (Exception, msgspec.Struct)):
             functions.append(value)
@@ -354,7 +377,11 @@ def other_types() -> dict[tuple[str, str], ast.stmt]:
             known = _definitions(function.__module__)
             for node in chain.from_iterable(map(ast.walk, _annotations(tree))):
                 home, definition = known.get(ast.unparse(node), (("", ""), None))
-                if definition and home[1] not in dynet_vdgi.__all__ and not _is_own_type(definition):
+                if (
+                    definition
+                    and home[1] not in dynet_vdgi.__all__
+                    and not _is_own_type(definition)
+                ):
                     found[home] = definition
     return dict(sorted(found.items(), key=lambda item: item[0][::-1]))
 
@@ -367,14 +394,19 @@ def _annotations(tree: ast.stmt) -> Iterator[ast.expr]:
         shown += filter(None, (arguments.vararg, arguments.kwarg))
         yield from filter(None, (*(argument.annotation for argument in shown), tree.returns))
     elif isinstance(tree, ast.ClassDef):
-        inits = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
+        inits = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        ]
         fields = [node.annotation for node in tree.body if isinstance(node, ast.AnnAssign)]
         yield from _annotations(inits[0]) if inits else fields
 
 
 @cache
 def _definitions(module: str) -> dict[str, tuple[tuple[str, str], ast.stmt]]:
-    """Homes and definitions of classes and aliases by their names in a module: `Name` or `module.Name`."""
+    """Homes and definitions of classes and aliases by their names in a module: `Name` or
+    `module.Name`."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     found: dict[str, tuple[tuple[str, str], ast.stmt]] = {}
     for node in ast.walk(tree):
@@ -382,20 +414,27 @@ def _definitions(module: str) -> dict[str, tuple[tuple[str, str], ast.stmt]]:
             for alias in node.names:
                 name, imported = alias.asname or alias.name, f"{node.module}.{alias.name}"
                 if imported in rooms.imports():
-                    found |= {f"{name}.{key}": value for key, value in _definitions(imported).items()}
+                    found |= {
+                        f"{name}.{key}": value for key, value in _definitions(imported).items()
+                    }
                 elif home := _definitions(str(node.module)).get(alias.name):
                     found[name] = home
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             found[node.name] = (module, node.name), node
         elif isinstance(node, ast.Assign):
-            found |= {ast.unparse(target): ((module, ast.unparse(target)), node) for target in node.targets}
+            found |= {
+                ast.unparse(target): ((module, ast.unparse(target)), node)
+                for target in node.targets
+            }
     return found
 
 
 def _is_own_type(definition: ast.stmt) -> bool:
     """True for a type variable, which the page shows as Self or which stands for any type."""
-    return isinstance(definition, ast.Assign) and ast.unparse(definition.value).startswith("TypeVar(")
+    return isinstance(definition, ast.Assign) and ast.unparse(definition.value).startswith(
+        "TypeVar("
+    )
 
 
 def _types() -> Iterator[tuple[str, str, str]]:
@@ -465,7 +504,9 @@ def _class(name: str, value: type) -> list[str]:
     if issubclass(value, Exception):
         return lines
     for key, member in _members(value):
-        function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+        function = (
+            member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+        )
         if isinstance(member, property):
             lines += [f"#### `{name}.{key}`", "", *_docstring(function), ""]
         else:
@@ -480,7 +521,9 @@ def _members(value: type) -> Iterator[tuple[str, Any]]:
         if not place.__module__.startswith("dynet_vdgi"):
             continue
         for key, member in vars(place).items():
-            function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            function = (
+                member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            )
             is_public = not key.startswith("_") or key == "__call__"
             if is_public and key not in seen and inspect.isfunction(function):
                 seen.add(key)
@@ -519,7 +562,8 @@ def _signature(name: str, tree: ast.FunctionDef) -> list[str]:
     """As in the source, without `self`; one argument a line if it is long."""
     arguments = tree.args
     positional = [*arguments.posonlyargs, *arguments.args]
-    has_own_type = any(a.arg == "self" and a.annotation for a in positional)  # gives the object itself
+    # gives the object itself
+    has_own_type = any(a.arg == "self" and a.annotation for a in positional)
     defaults = [None] * (len(positional) - len(arguments.defaults)) + [*arguments.defaults]
     parts = [
         _argument(argument, default)
@@ -600,7 +644,9 @@ def outdated() -> list[str]:
     """Pages that differ from the code's current output."""
     paths = {name: DOCS / name for name in PAGES}
     return [
-        name for name, path in paths.items() if not path.exists() or path.read_text(encoding="utf-8") != PAGES[name]()
+        name
+        for name, path in paths.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != PAGES[name]()
     ]
 
 

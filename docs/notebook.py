@@ -32,9 +32,13 @@ def printed(sources: Sequence[str]) -> list[str]:
 def main() -> None:
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    for number, (cell, text) in enumerate(zip(cells, printed(["".join(cell["source"]) for cell in cells])), 1):
+    for number, (cell, text) in enumerate(
+        zip(cells, printed(["".join(cell["source"]) for cell in cells])), 1
+    ):
         cell["execution_count"] = number
-        cell["outputs"] = [{"name": "stdout", "output_type": "stream", "text": text.splitlines(keepends=True)}]
+        cell["outputs"] = [
+            {"name": "stdout", "output_type": "stream", "text": text.splitlines(keepends=True)}
+        ]
     NOTEBOOK.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,5 @@
-"""What to read for a purpose, in order, with true numbers of lines; generate.py writes it into architecture.md.
+"""What to read for a purpose, in order, with true numbers of lines; generate.py writes it into
+architecture.md.
 
 python docs/reading.py    prints the table
 """

@@ -1,7 +1,9 @@
-"""The imports among the modules of the package, and the picture of its rooms, which generate.py writes.
+"""The imports among the modules of the package, and the picture of its rooms, which generate.py
+writes.
 
-A room is a package, or one of LOOSE. An arrow from a room leads to a room that it imports; imports inside
-functions and for type checkers count. To keep the picture legible, an arrow is left out if others imply it.
+A room is a package, or one of LOOSE. An arrow from a room leads to a room that it imports; imports
+inside functions and for type checkers count. To keep the picture legible, an arrow is left out if
+others imply it.
 """
 
 from __future__ import annotations
@@ -27,13 +29,16 @@ Arrows = Mapping[str, set[str]]
 
 @cache
 def imports() -> Arrows:
-    """Imports of all modules, by dotted name; `from PACKAGE import MODULE` is an import of the module."""
+    """Imports of all modules, by dotted name; `from PACKAGE import MODULE` is an import of the
+    module."""
     paths = {_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
     return {name: imported(path, paths) - {name} for name, path in paths.items()}
 
 
 def _name(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(
+        ".__init__"
+    )
 
 
 def imported(path: Path, modules: Collection[str]) -> set[str]:
@@ -78,11 +83,15 @@ def drawn(arrows: Arrows) -> Arrows:
     reached: dict[str, set[str]] = {}
     for room in TopologicalSorter(arrows).static_order():
         reached[room] = arrows[room].union(*(reached[other] for other in arrows[room]))
-    return {room: others.difference(*(reached[other] for other in others)) for room, others in arrows.items()}
+    return {
+        room: others.difference(*(reached[other] for other in others))
+        for room, others in arrows.items()
+    }
 
 
 WIDTH, HEIGHT, GAP, LANE, FLOOR = 112, 30, 14, 8, 74
-"""Distances in pixels: of a box, between places, of an arrow that passes a floor, and between floors."""
+"""Distances in pixels: of a box, between places, of an arrow that passes a floor, and between
+floors."""
 
 NOTE = "<!-- Written by docs/generate.py: do not edit. -->"
 COLOUR = "#567"
@@ -119,9 +128,15 @@ def picture() -> str:
         f'<rect x="{left - WIDTH:.0f}" width="100%" height="100%" fill="#fff"/>',
     ]
     for room, *passed, other in ways.values():
-        points = [(room, HEIGHT), *((place, h) for place in passed for h in (0, HEIGHT)), (other, 0)]
+        points = [
+            (room, HEIGHT),
+            *((place, h) for place in passed for h in (0, HEIGHT)),
+            (other, 0),
+        ]
         path = " ".join(f"{centre[place]:.0f},{y[place] + h}" for place, h in points)
-        lines.append(f'<polyline points="{path}" fill="none" stroke="{COLOUR}" marker-end="url(#tip)"/>')
+        lines.append(
+            f'<polyline points="{path}" fill="none" stroke="{COLOUR}" marker-end="url(#tip)"/>'
+        )
     for room in sorted(levels):
         box = f'x="{centre[room] - WIDTH / 2:.0f}" y="{y[room]}" width="{WIDTH}" height="{HEIGHT}" rx="4"'
         lines.append(f'<rect {box} fill="#eef3f8" stroke="{COLOUR}"/>')
@@ -130,7 +145,9 @@ def picture() -> str:
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _centres(rows: list[list[str]], ways: Collection[list[str]], levels: Mapping[str, int]) -> dict[str, float]:
+def _centres(
+    rows: list[list[str]], ways: Collection[list[str]], levels: Mapping[str, int]
+) -> dict[str, float]:
     """The centre of each place, from left to right; sorts the rows so that few arrows cross."""
     beside: dict[str, list[str]] = {place: [] for row in rows for place in row}
     for way in ways:
@@ -140,7 +157,10 @@ def _centres(rows: list[list[str]], ways: Collection[list[str]], levels: Mapping
     centre = {place: x for row in rows for place, x in _spread(row, levels)}
     for _ in range(20):  # each place moves towards the centre of its neighbours
         for row in (*rows, *rows[::-1]):
-            aim = {place: sum(centre[other] for other in beside[place]) / len(beside[place]) for place in row}
+            aim = {
+                place: sum(centre[other] for other in beside[place]) / len(beside[place])
+                for place in row
+            }
             row.sort(key=aim.__getitem__)
             centre.update(_spread(row, levels))
     return centre

@@ -1,4 +1,5 @@
-"""dynet_vdgi: learns to parse a language from tagged sentences without trees, and parses in linear time.
+"""dynet_vdgi: learns to parse a language from tagged sentences without trees, and parses in linear
+time.
 
 >>> import dynet_vdgi as vdgi
 >>> text = vdgi.read("my.conllu")                                              # doctest: +SKIP
@@ -80,7 +81,9 @@ if not TYPE_CHECKING:  # type checkers would take any name for one that there is
 
         for home, names in _HOMES.items():
             if name in names.split():
-                value = globals()[name] = getattr(importlib.import_module(f"dynet_vdgi.{home}"), name)
+                value = globals()[name] = getattr(
+                    importlib.import_module(f"dynet_vdgi.{home}"), name
+                )
                 return value
         raise AttributeError(f"module 'dynet_vdgi' has no attribute {name!r}")
 

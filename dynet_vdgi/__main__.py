@@ -5,7 +5,8 @@ import sys
 
 
 def run() -> int:
-    """Runs the command and returns its exit status, also where Ctrl-C comes while the program is loaded."""
+    """Runs the command and returns its exit status, also where Ctrl-C comes while the program is
+    loaded."""
     try:
         from dynet_vdgi.cli import main
 

@@ -74,7 +74,8 @@ def train(
     out: AnyPath | None = None,
     resume: bool = False,
 ) -> Parser:
-    """Trains a parser on tagged text: the universal parser measures it, unless a preset names another recipe.
+    """Trains a parser on tagged text: the universal parser measures it, unless a preset names
+    another recipe.
 
     Args:
         text: sentences or files; for several languages, a mapping from language label to these.
@@ -90,9 +91,12 @@ def train(
         init: a neural model to continue from, or the folder of its run.
         language_facts: a file of facts about the language; for several languages, files by label.
         tokeniser, tagger: files made by `vdgi tokenize train` and `vdgi tag train`; the model keeps them, for
-            `Parser.parse_text`. The tagger also tags the words of texts and trees that have no UPOS.
-        raw: files of raw text (.txt), or sentences or files without tags, to learn from as well; the run then
-            learns the tokeniser and the tagger that are not given from the words with tags. () for none.
+            `Parser.parse_text`. The tagger also tags the words of texts and trees that have no
+            UPOS.
+        raw: files of raw text (.txt), or sentences or files without tags, to learn from as well;
+        the run then
+            learns the tokeniser and the tagger that are not given from the words with tags. () for
+            none.
         lines: each line of files of raw text is a sentence.
         out: a folder for the model file, the log and the settings; without it everything stays in memory.
         resume: continue the run in that folder.

@@ -1,8 +1,8 @@
 """The `vdgi` command: verbs, exit statuses, messages.
 
-Exit statuses: 0 done; 1 a bug, or the system failed; 2 wrong use, or an output cannot be written (disk full);
-3 bad data; 4 bad settings, rules or model; 130 interrupted (129 and 143 by SIGHUP and SIGTERM); 141 output
-pipe closed. Results go to standard output, everything else to standard error.
+Exit statuses: 0 done; 1 a bug, or the system failed; 2 wrong use, or an output cannot be written
+(disk full); 3 bad data; 4 bad settings, rules or model; 130 interrupted (129 and 143 by SIGHUP and
+SIGTERM); 141 output pipe closed. Results go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ DYNET = {
     "--dynet-weight-decay": "vdgi train has --set train.l2=X",
     "--dynet-l2": "vdgi train has --set train.l2=X",
     "--dynet-autobatch": "it takes sentences of one length together by itself",
-    **dict.fromkeys(("--dynet-gpu", "--dynet-gpus", "--dynet-gpu-ids", "--dynet-devices"), _ON_PROCESSOR),
+    **dict.fromkeys(
+        ("--dynet-gpu", "--dynet-gpus", "--dynet-gpu-ids", "--dynet-devices"), _ON_PROCESSOR
+    ),
 }
 """Options that programs with DyNet take, and what to say or know instead."""
 
@@ -88,8 +90,8 @@ class _Formatter(logging.Formatter):
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """The parser of one verb. Options may stand between positional arguments, on every version of Python;
-    the error for an unknown option shows this verb's usage and the most similar option."""
+    """The parser of one verb. Options may stand between positional arguments, on every version of
+    Python; the error for an unknown option shows this verb's usage and the most similar option."""
 
     _is_inside = False
     default_task = ""  # what is meant where none is named
@@ -98,7 +100,9 @@ class ArgumentParser(argparse.ArgumentParser):
     # Typed loosely, because argparse's own method has overloads that differ by version.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """The arguments; unlike the base class, rejects unknown ones."""
-        is_nested = any(action.nargs == argparse.PARSER for action in self._get_positional_actions())
+        is_nested = any(
+            action.nargs == argparse.PARSER for action in self._get_positional_actions()
+        )
         if self.default_task and args and args[0] not in (*self.tasks(), "-h", "--help"):
             args = [self.default_task, *args]
         if self._is_inside or is_nested:
@@ -115,10 +119,13 @@ class ArgumentParser(argparse.ArgumentParser):
     def tasks(self) -> dict[str, argparse.ArgumentParser]:
         """The parsers of this verb's tasks."""
         actions = [each for each in self._get_positional_actions() if each.nargs == argparse.PARSER]
-        return {name: parser for each in actions for name, parser in dict(each.choices or {}).items()}
+        return {
+            name: parser for each in actions for name, parser in dict(each.choices or {}).items()
+        }
 
     def explain(self, task: str) -> None:
-        """Prints the help of this verb or of one of its tasks. Raises: UsageError, it has no such task."""
+        """Prints the help of this verb or of one of its tasks. Raises: UsageError, it has no such
+        task."""
         parsers = {"": self, **self.tasks()}
         if task not in parsers:
             raise UsageError(f"{self.prog} has no task '{task}'{did_you_mean(task, self.tasks())}")
@@ -141,10 +148,15 @@ class ArgumentParser(argparse.ArgumentParser):
         self._print_message(first + " ..." * bool(rest) + "\n", file)
 
     def error(self, message: str) -> NoReturn:
-        """Ends the program with a message, which tells where the model belongs if it may be missing."""
+        """Ends the program with a message, which tells where the model belongs if it may be
+        missing."""
         first = next(iter(self._get_positional_actions()), None)
         if first is not None and first.metavar == "MODEL" and "required: " in message:
-            message += "" if "MODEL" in message else " (what is there is taken for MODEL, which comes first)"
+            message += (
+                ""
+                if "MODEL" in message
+                else " (what is there is taken for MODEL, which comes first)"
+            )
         super().error(message)
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -154,21 +166,29 @@ class ArgumentParser(argparse.ArgumentParser):
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         options = [option for option in unknown if option.startswith("-") and option != "-"]
         if not options:
-            meant = f"; did you mean --train {' '.join(unknown)}?" if self.prog.endswith(" train") else ""
+            meant = (
+                f"; did you mean --train {' '.join(unknown)}?"
+                if self.prog.endswith(" train")
+                else ""
+            )
             self.error(f"unexpected arguments: {' '.join(unknown)}{meant}")
         name = options[0].partition("=")[0]
         if name.startswith("--dynet"):
             instead = f"; {DYNET[name]}" if name in DYNET else ""
             self.error(f"no option {name}: this program sets DyNet's options itself{instead}")
-        known = [option for option in self._option_string_actions if option[:2] == name[:2] or name[1] != "-"]
+        known = [
+            option
+            for option in self._option_string_actions
+            if option[:2] == name[:2] or name[1] != "-"
+        ]
         self.error(f"no option {name}{did_you_mean(name, known)}")
 
 
 def build_parser(verb: str | None = None) -> ArgumentParser:
     """The parser of the command line; loads nothing heavy.
 
-    With a `verb` it knows the arguments of this verb only, and summaries of the others, so that the program
-    starts at once; "" is no verb.
+    With a `verb` it knows the arguments of this verb only, and summaries of the others, so that the
+    program starts at once; "" is no verb.
     """
     about = "Parses languages without a treebank, and learns from the trees that you correct."
     parser = ArgumentParser(prog="vdgi", description=about, formatter_class=HelpFormatter)
@@ -183,20 +203,38 @@ def build_parser(verb: str | None = None) -> ArgumentParser:
             summaries.append(source.readline().strip('"\n'))  # an import takes long
         if verb in (None, name):
             module = importlib.import_module(f"dynet_vdgi.commands.{name}")
-            add_parser(verbs, name, module.__doc__, module.add_arguments, getattr(module, "run", None))
+            add_parser(
+                verbs, name, module.__doc__, module.add_arguments, getattr(module, "run", None)
+            )
         else:
             verbs.add_parser(name, help=summaries[-1])
     lines = [f"  {name:10}  {summary}" for name, summary in zip(VERBS, summaries)]
     last = "`vdgi help VERB` explains a verb. -q: print only warnings and errors."
-    screen = ["usage: vdgi [-h] [--version] [-q] [--debug] VERB ...", "", about, "", *lines, "", last]
+    screen = [
+        "usage: vdgi [-h] [--version] [-q] [--debug] VERB ...",
+        "",
+        about,
+        "",
+        *lines,
+        "",
+        last,
+    ]
     parser.overview = "".join(f"{wrapped(line, ' ' * 14)}\n" for line in screen)
     summary = "Explain a verb."
     described = f"{summary} The same as `vdgi VERB --help` or `vdgi VERB TASK --help`."
-    sub = verbs.add_parser("help", help=summary, description=described, formatter_class=HelpFormatter)
-    sub.add_argument("topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}")
-    sub.add_argument("task", nargs="?", default="", metavar="TASK", help="a task of it: vdgi help tag train")
+    sub = verbs.add_parser(
+        "help", help=summary, description=described, formatter_class=HelpFormatter
+    )
+    sub.add_argument(
+        "topic", nargs="?", metavar="VERB", choices=VERBS, help=f"one of {', '.join(VERBS)}"
+    )
+    sub.add_argument(
+        "task", nargs="?", default="", metavar="TASK", help="a task of it: vdgi help tag train"
+    )
     parsers = {"": parser, **verbs.choices}
-    sub.set_defaults(run=lambda arguments: parsers[arguments.topic or ""].explain(arguments.task), parser=sub)
+    sub.set_defaults(
+        run=lambda arguments: parsers[arguments.topic or ""].explain(arguments.task), parser=sub
+    )
     return parser
 
 
@@ -219,14 +257,19 @@ def _check_verb(parser: ArgumentParser, argv: Sequence[str], verb: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit status; never raises for a user's mistake."""
-    gc.set_threshold(50_000, 20, 100)  # sentences have no cycles; to look for some takes a tenth of the time
+    # sentences have no cycles; to look for some takes a tenth of the time
+    gc.set_threshold(50_000, 20, 100)
     if sys.stdout is None:  # closed by the caller: results sent there are lost, which is an error
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:  # messages are not wanted
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    can_all = isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() in ("utf-8", "utf8")
+    can_all = isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() in (
+        "utf-8",
+        "utf8",
+    )
     if isinstance(sys.stdout, io.TextIOWrapper) and (sys.stdout.errors == "strict" or not can_all):
-        sys.stdout.reconfigure(errors="backslashreplace")  # for a terminal that lacks a letter of a name
+        # for a terminal that lacks a letter of a name
+        sys.stdout.reconfigure(errors="backslashreplace")
     argv = sys.argv[1:] if argv is None else argv
     words = [argument for argument in argv if not argument.startswith("-")][:2]
     verb = words[-1] if words[:1] == ["help"] else (words or [""])[0]
@@ -287,7 +330,8 @@ def _reading(arguments: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def _flushed(status: int) -> int:
-    """The exit status once the output is flushed; that of a failed output if that fails, see `_output_failed`."""
+    """The exit status once the output is flushed; that of a failed output if that fails, see
+    `_output_failed`."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -296,7 +340,8 @@ def _flushed(status: int) -> int:
 
 
 def _output_failed(error: OSError, status: int = 0) -> int:
-    """Abandons the output, and reports why if the command itself has not failed; returns the exit status.
+    """Abandons the output, and reports why if the command itself has not failed; returns the exit
+    status.
 
     Faults of data (3) do not hide it: they are listed in the output, which is not complete.
     """

@@ -4,9 +4,10 @@
     nlp.add_pipe("sentencizer")
     nlp.add_pipe("vdgi", config={"model": "runs/my", "tagger": "my.tagger"})
 
-It sets heads and relations, and with a tagger POS, TAG, MORPH and LEMMA as far as the tagger has learnt them.
-White-space tokens depend on the word before them. As in spaCy's own parsers, roots have the relation ROOT.
-The files are read with the first document; a saved pipeline has them inside, as one model file, and reads no others.
+It sets heads and relations, and with a tagger POS, TAG, MORPH and LEMMA as far as the tagger has
+learnt them. White-space tokens depend on the word before them. As in spaCy's own parsers, roots
+have the relation ROOT. The files are read with the first document; a saved pipeline has them
+inside, as one model file, and reads no others.
 """
 
 from __future__ import annotations
@@ -54,14 +55,19 @@ class Component:
 
     @cached_property
     def parser(self) -> Parser:
-        """Raises: ModelError, a file cannot be used; UsageError, a setting is missing or would have no effect."""
+        """Raises: ModelError, a file cannot be used; UsageError, a setting is missing or would have
+        no effect."""
         if not self.model:
             raise UsageError('no model: nlp.add_pipe("vdgi", config={"model": "my.vdgi"})')
         parser = load(self.model, tagger=self.tagger or None)
         if self.retag and parser.steps.tagger is None:
-            raise UsageError("retag without a tagger has no effect: name a tagger, or leave retag out")
+            raise UsageError(
+                "retag without a tagger has no effect: name a tagger, or leave retag out"
+            )
         if self.text and not parser.needs_text:
-            raise UsageError(f"text={self.text!r} has no effect: {self.model} was trained on a text of its own")
+            raise UsageError(
+                f"text={self.text!r} has no effect: {self.model} was trained on a text of its own"
+            )
         return parser.adapted(self.text) if self.text else parser
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
@@ -83,7 +89,9 @@ class Component:
         try:
             self.parser = load(Path(path, MODEL_NAME))
         except ModelError as error:
-            raise ModelError(f"{error}; copy the whole folder of the pipeline, or save it again") from None
+            raise ModelError(
+                f"{error}; copy the whole folder of the pipeline, or save it again"
+            ) from None
         return self
 
     def __call__(self, doc: Doc) -> Doc:
@@ -91,7 +99,8 @@ class Component:
         return next(self.pipe([doc]))
 
     def pipe(self, docs: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """The documents with their trees. Raises: UsageError, one has no ends of sentences, or no tags."""
+        """The documents with their trees. Raises: UsageError, one has no ends of sentences, or no
+        tags."""
         rest = iter(docs)
         while batch := list(islice(rest, max(1, batch_size))):
             places = [list(_sentences(doc)) for doc in batch]
@@ -113,15 +122,20 @@ class Component:
             sentence = replace(sentence, tags=tags, upos=sentence.tags)
         if UNKNOWN in sentence.tags:
             form = sentence.forms[sentence.tags.index(UNKNOWN)]
-            remedy = 'add a tagger before "vdgi", or name one of `vdgi tag train` as config["tagger"]'
+            remedy = (
+                'add a tagger before "vdgi", or name one of `vdgi tag train` as config["tagger"]'
+            )
             raise UsageError(f"{form!r} has no token.{column}: {remedy}")
         return sentence
 
 
 def _sentences(doc: Doc) -> Iterator[list[Token]]:
-    """The words of each sentence, without white space. Raises: UsageError, nobody has found sentences."""
+    """The words of each sentence, without white space. Raises: UsageError, nobody has found
+    sentences."""
     if len(doc) > 1 and not doc.has_annotation("SENT_START"):
-        raise UsageError('nothing has set the ends of sentences: nlp.add_pipe("sentencizer", before="vdgi")')
+        raise UsageError(
+            'nothing has set the ends of sentences: nlp.add_pipe("sentencizer", before="vdgi")'
+        )
     for span in doc.sents if len(doc) > 1 else [doc]:
         if words := [token for token in span if not token.is_space]:
             yield words
@@ -129,7 +143,9 @@ def _sentences(doc: Doc) -> Iterator[list[Token]]:
 
 def _sentence(words: list[Token]) -> Sentence:
     """The words with what spaCy knows of them."""
-    known = ((token.text, token.pos_, token.tag_, token.lemma_, str(token.morph)) for token in words)
+    known = (
+        (token.text, token.pos_, token.tag_, token.lemma_, str(token.morph)) for token in words
+    )
     forms, tags, *others = (tuple(value or UNKNOWN for value in column) for column in zip(*known))
     xpos, lemmas, feats = (column if {*column} != {UNKNOWN} else () for column in others)
     return Sentence(forms, tags, xpos=xpos, lemmas=lemmas, feats=feats)
@@ -137,7 +153,9 @@ def _sentence(words: list[Token]) -> Sentence:
 
 def _set_tags(words: list[Token], sentence: Sentence) -> None:
     """Puts the tags of a sentence into its words."""
-    columns = (each or ("",) * len(words) for each in (sentence.xpos, sentence.lemmas, sentence.feats))
+    columns = (
+        each or ("",) * len(words) for each in (sentence.xpos, sentence.lemmas, sentence.feats)
+    )
     for token, tag, *known in zip(words, sentence.tags, *columns):
         token.pos_ = tag
         token.tag_, token.lemma_, feats = ("" if value == UNKNOWN else value for value in known)
@@ -149,7 +167,9 @@ def _set_heads(doc: Doc, trees: list[tuple[list[Token], Sentence]]) -> None:
     starts = [token.is_sent_start for token in doc]
     heads, relations = np.arange(len(doc)), ["dep"] * len(doc)
     for words, tree in trees:
-        for token, head, relation in zip(words, tree.heads or (), tree.deprels or ["dep"] * len(words)):
+        for token, head, relation in zip(
+            words, tree.heads or (), tree.deprels or ["dep"] * len(words)
+        ):
             heads[token.i] = words[head - 1].i if head else token.i
             relations[token.i] = relation if head else "ROOT"
     for k, token in enumerate(doc):

@@ -2,19 +2,20 @@
 
     python experiments/annotate.py --language eu eu-ud-dev.conllu --rows rows.jsonl
 
-It corrects as in `vdgi annotate`: the first wrong head of the sentence, after which the rest is parsed again
-around the confirmed arcs, and so on; then the labels. After every ten sentences the parser learns anew. The
-script counts the heads and labels changed, of all words but punctuation, and compares them with
+It corrects as in `vdgi annotate`: the first wrong head of the sentence, after which the rest is
+parsed again around the confirmed arcs, and so on; then the labels. After every ten sentences the
+parser learns anew. The script counts the heads and labels changed, of all words but punctuation,
+and compares them with
 
 * "never learns": correcting the parse that the preset of --reference makes without any tree;
 * "learns, parses once": as this program, but a correction does not affect the rest of its sentence;
 * "UDPipe": UDPipe 1 trained on the corrected sentences at the moments of --udpipe, by hand before the first;
 * "by hand": every word's head and label is set.
 
-Only the universal part of a label counts. Labels are compared once the heads are right; UDPipe's labels are
-from its parse. `--only-labels` counts no heads, which saves nearly all of the time. Rows that are in the file
-are not measured again, so the script can be interrupted. In --preset {} stands for the language, so that each
-can start from a universal parser that knows none of its relatives.
+Only the universal part of a label counts. Labels are compared once the heads are right; UDPipe's
+labels are from its parse. `--only-labels` counts no heads, which saves nearly all of the time. Rows
+that are in the file are not measured again, so the script can be interrupted. In --preset {} stands
+for the language, so that each can start from a universal parser that knows none of its relatives.
 """
 
 from __future__ import annotations
@@ -79,13 +80,19 @@ class Text:
 
 
 def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
-    """Number of heads that a person changes, from the first word to the last, to reach the gold tree."""
-    rows = (f"{k}\t{form}\t_\t{tag}" + "\t_" * 6 for k, (form, tag) in enumerate(zip(bare.forms, bare.tags), 1))
+    """Number of heads that a person changes, from the first word to the last, to reach the gold
+    tree."""
+    rows = (
+        f"{k}\t{form}\t_\t{tag}" + "\t_" * 6
+        for k, (form, tag) in enumerate(zip(bare.forms, bare.tags), 1)
+    )
     (marked,) = read_text("\n".join(rows) + "\n\n", "bare")
     marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps)))
     n_changed = 0
     while marked.heads != gold.heads:
-        word = next(d for d, (h, right) in enumerate(zip(marked.heads, gold.heads), 1) if h != right)
+        word = next(
+            d for d, (h, right) in enumerate(zip(marked.heads, gold.heads), 1) if h != right
+        )
         marked.arcs = changes.new_state(marked, "head", word, gold.heads[word - 1], "x").arcs
         marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps), marked.shown(), word))
         n_changed += 1
@@ -163,8 +170,12 @@ def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
         if model is not None:
             whole, gold = text.whole[row["sentence"]], text.gold[row["sentence"]]
             heads, labels = udpipe.parse(model, [whole])[0]
-            row["udpipe"] = wrong_heads(without_punctuation(replace(whole, heads=heads))[0].heads or (), gold)
-            row["udpipe_labels"] = wrong_labels([labels[p - 1] for p in without_punctuation(whole)[1]], gold)
+            row["udpipe"] = wrong_heads(
+                without_punctuation(replace(whole, heads=heads))[0].heads or (), gold
+            )
+            row["udpipe_labels"] = wrong_labels(
+                [labels[p - 1] for p in without_punctuation(whole)[1]], gold
+            )
 
 
 def measured(arguments: argparse.Namespace) -> list[Row]:
@@ -178,17 +189,25 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
                 continue
             text = text or Text(file, arguments.preset.format(name), arguments.reference)
             counted = arguments.sentences, arguments.every
-            new = labelled(text, *counted) if arguments.only_labels else annotated(text, order, *counted)
+            new = (
+                labelled(text, *counted)
+                if arguments.only_labels
+                else annotated(text, order, *counted)
+            )
             if arguments.udpipe and order == "document":
                 add_udpipe(text, new, arguments.udpipe)
-            new = [{"language": name, "order": order, "number": n, **row} for n, row in enumerate(new, 1)]
+            new = [
+                {"language": name, "order": order, "number": n, **row}
+                for n, row in enumerate(new, 1)
+            ]
             rows += new
             add_json_rows(arguments.rows, new)
     return rows
 
 
 def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> None:
-    """Changes in per cent of those for a parse that never learns, by language; per sentence, by fifties."""
+    """Changes in per cent of those for a parse that never learns, by language; per sentence, by
+    fifties."""
     for order in dict.fromkeys(row["order"] for row in rows):
         mine = [row for row in rows if row["order"] == order and row["language"] in languages]
         systems = {key: title for key, title in SYSTEMS.items() if all(key in row for row in mine)}
@@ -210,7 +229,9 @@ def print_tables(rows: Sequence[Row], languages: Sequence[str], count: int) -> N
         print_steps(mine, languages, count, order, systems)
 
 
-def print_steps(rows: Sequence[Row], languages: Sequence[str], count: int, order: str, systems: dict[str, str]) -> None:
+def print_steps(
+    rows: Sequence[Row], languages: Sequence[str], count: int, order: str, systems: dict[str, str]
+) -> None:
     """Changes per sentence, mean of the languages."""
     starts = range(0, count, STEP)
     header = ["", *(f"{start + 1}-{min(count, start + STEP)}" for start in starts)]
@@ -218,7 +239,11 @@ def print_steps(rows: Sequence[Row], languages: Sequence[str], count: int, order
 
     def cell(key: str, start: int) -> str:
         parts = [
-            [row[key] for row in rows if row["language"] == name and start < row["number"] <= start + STEP]
+            [
+                row[key]
+                for row in rows
+                if row["language"] == name and start < row["number"] <= start + STEP
+            ]
             for name in languages
         ]
         return f"{statistics.mean(statistics.mean(part) for part in parts if part):.2f}"
@@ -228,7 +253,8 @@ def print_steps(rows: Sequence[Row], languages: Sequence[str], count: int, order
 
 
 def draw(rows: Sequence[Row], path: str, count: int) -> None:
-    """A picture of the heads changed in each ten sentences, per hundred words, in the order of the file."""
+    """A picture of the heads changed in each ten sentences, per hundred words, in the order of the
+    file."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -240,8 +266,13 @@ def draw(rows: Sequence[Row], path: str, count: int) -> None:
     for key, style in styles.items():
         if all(key in row for row in mine):
             middles = range(5, count, 10)
-            parts = [[row for row in mine if middle - 5 < row["number"] <= middle + 5] for middle in middles]
-            shares = [100 * sum(r[key] for r in part) / sum(r["words"] for r in part) for part in parts]
+            parts = [
+                [row for row in mine if middle - 5 < row["number"] <= middle + 5]
+                for middle in middles
+            ]
+            shares = [
+                100 * sum(r[key] for r in part) / sum(r["words"] for r in part) for part in parts
+            ]
             axes.plot(middles, shares, style, label=SYSTEMS[key])
     axes.set_xlabel("sentences annotated")
     axes.set_ylabel("heads changed, per 100 words")
@@ -265,17 +296,31 @@ def with_mean(values: Sequence[float]) -> list[str]:
 def main() -> None:
     """Measures the missing rows, and prints the tables."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--language", nargs=2, action="append", required=True, metavar=("NAME", "TREES"))
-    parser.add_argument("--preset", default="few-trees", help="settings of few-trees: a name, or a file")
-    parser.add_argument("--reference", default="few-trees", help="preset of the parse that never learns")
+    parser.add_argument(
+        "--language", nargs=2, action="append", required=True, metavar=("NAME", "TREES")
+    )
+    parser.add_argument(
+        "--preset", default="few-trees", help="settings of few-trees: a name, or a file"
+    )
+    parser.add_argument(
+        "--reference", default="few-trees", help="preset of the parse that never learns"
+    )
     parser.add_argument("--orders", nargs="+", choices=ORDERS, default=ORDERS)
     parser.add_argument("--sentences", type=int, default=300)
     parser.add_argument("--every", type=int, default=10, help="sentences between two trainings")
-    parser.add_argument("--only-labels", action="store_true", help="count labels only, in the file's order")
     parser.add_argument(
-        "--udpipe", type=int, nargs="*", default=[], help="numbers of sentences after which UDPipe is trained"
+        "--only-labels", action="store_true", help="count labels only, in the file's order"
     )
-    parser.add_argument("--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to")
+    parser.add_argument(
+        "--udpipe",
+        type=int,
+        nargs="*",
+        default=[],
+        help="numbers of sentences after which UDPipe is trained",
+    )
+    parser.add_argument(
+        "--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to"
+    )
     parser.add_argument("--picture", metavar="FILE", help="draw the changes over time")
     arguments = parser.parse_args()
     if arguments.only_labels:

@@ -48,7 +48,8 @@ def cpu(process: int) -> float:
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds of each change and whether the program was learning then; CPU milliseconds a change."""
+    """Milliseconds of each change and whether the program was learning then; CPU milliseconds a
+    change."""
 
     changes: list[float]
     learning: list[bool]
@@ -81,7 +82,16 @@ def wait_until_learnt(page: Requests) -> None:
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[Requests, int, float]]:
     """The page of a file, its process, and the seconds until its first sentence was there."""
-    command = [*VDGI, "annotate", str(path), "--no-browser", "--annotator", "x", "--given", "guessed"]
+    command = [
+        *VDGI,
+        "annotate",
+        str(path),
+        "--no-browser",
+        "--annotator",
+        "x",
+        "--given",
+        "guessed",
+    ]
     start = time.perf_counter()
     running = subprocess.Popen([*command, "--every", "1"], stdout=subprocess.PIPE, text=True)
     try:
@@ -110,7 +120,12 @@ def main() -> None:
             times = measured(page, process, arguments.changes)
     print(at_start)
     ordered = sorted(times.changes)
-    figures = [statistics.median(ordered), ordered[int(0.95 * len(ordered))], ordered[-1], times.cpu]
+    figures = [
+        statistics.median(ordered),
+        ordered[int(0.95 * len(ordered))],
+        ordered[-1],
+        times.cpu,
+    ]
     header = ["changes", "while it learnt", "median, ms", "95 %, ms", "most, ms", "CPU ms a change"]
     header += ["opened, s", "CPU s"]
     row = [str(len(ordered)), str(sum(times.learning)), *(f"{figure:.1f}" for figure in figures)]

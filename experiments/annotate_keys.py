@@ -2,19 +2,19 @@
 
     python experiments/annotate_keys.py --language cy cy_ccg-ud-test.conllu --rows rows.jsonl
 
-A script drives the page in Chromium through Playwright, sentence after sentence as in the file. It corrects
-towards gold heads and full relations, of all words but punctuation: it goes to the first word with a wrong
-head or relation, types the head, waits until the rest has been parsed again, sets the relation if it is
-wrong, and so on; then `a`. It goes to a word by arrow keys, by the next doubtful or unconfirmed word, or by
-number, and sets a relation by turning, by first letter or from the list, whichever takes the fewest keys.
-Shift counts as a key. After every ten sentences it waits until the program has learnt, as it has while a
-person reads.
+A script drives the page in Chromium through Playwright, sentence after sentence as in the file. It
+corrects towards gold heads and full relations, of all words but punctuation: it goes to the first
+word with a wrong head or relation, types the head, waits until the rest has been parsed again, sets
+the relation if it is wrong, and so on; then `a`. It goes to a word by arrow keys, by the next
+doubtful or unconfirmed word, or by number, and sets a relation by turning, by first letter or from
+the list, whichever takes the fewest keys. Shift counts as a key. After every ten sentences it waits
+until the program has learnt, as it has while a person reads.
 
-"as before" counts the same corrections with the keys of earlier versions: arrow keys alone, and relations
-written out in full. Languages that are in --rows are not measured again.
+"as before" counts the same corrections with the keys of earlier versions: arrow keys alone, and
+relations written out in full. Languages that are in --rows are not measured again.
 
---whole corrects punctuation, too, and all columns, word after word; the export is compared with gold.
---text does so from the treebank's text, one sentence a line, without a tagger:
+--whole corrects punctuation, too, and all columns, word after word; the export is compared with
+gold. --text does so from the treebank's text, one sentence a line, without a tagger:
 
     python experiments/annotate_keys.py --data UD --language ta ta_ttb-ud-test.conllu --text --sentences 10 \\
         --rows rows.jsonl
@@ -50,7 +50,8 @@ COLUMNS = {
     "xpos": ("y", "i", "xpos"),
     "lemma": ("m", "k", "lemmas"),
 }
-"""With --whole: the key of each column's box, the key that turns through its values, and its name in a sentence."""
+"""With --whole: the key of each column's box, the key that turns through its values, and its name
+in a sentence."""
 TITLES = {"Tag": "tag", "Features": "feats", "XPOS": "xpos", "Lemma": "lemma"}
 """Columns by the first word in the title of their box."""
 PATIENCE = 3600.0
@@ -175,7 +176,8 @@ RELATION = """async ([goal, present, all]) => {
   }
   return best;
 }"""
-"""Few keys, after `l`, that take a relation from the list; null: nothing shorter than the whole does."""
+"""Few keys, after `l`, that take a relation from the list; null: nothing shorter than the whole
+does."""
 
 Keys = list[str]
 Shown = dict[str, Any]
@@ -193,7 +195,9 @@ def cost(keys: Keys) -> int:
 
 def typed_cost(keys: Keys) -> int:
     """Number of keys; Shift counts once for capitals, bars and underscores that follow each other."""
-    return len(keys) + len(re.findall("[A-Z|_:]+", "".join(key if len(key) == 1 else " " for key in keys)))
+    return len(keys) + len(
+        re.findall("[A-Z|_:]+", "".join(key if len(key) == 1 else " " for key in keys))
+    )
 
 
 def walk(shown: Shown, start: int, goal: int) -> Keys:
@@ -203,7 +207,9 @@ def walk(shown: Shown, start: int, goal: int) -> Keys:
     ways = [[arrow] * abs(goal - start), ["g", *digits(goal, n_words)]]
     ways += [["Home"] + ["ArrowRight"] * (goal - 1), ["End"] + ["ArrowLeft"] * (n_words - goal)]
     for key, holds in (("d", is_doubtful), ("w", is_unconfirmed)):
-        stops = [p for p in [*range(start + 1, n_words + 1), *range(1, start + 1)] if holds(shown, p)]
+        stops = [
+            p for p in [*range(start + 1, n_words + 1), *range(1, start + 1)] if holds(shown, p)
+        ]
         if goal in stops:
             ways.append([key] * (stops.index(goal) + 1))
     return min(ways, key=len)
@@ -227,7 +233,8 @@ def written(goal: str, offered: Sequence[str]) -> Keys:
 
 
 def relation_keys(present: str, goal: str, offered: Sequence[str], by_list: Keys | None) -> Keys:
-    """The shortest way to a relation, perhaps the one that takes it from the list; those offered first are likely."""
+    """The shortest way to a relation, perhaps the one that takes it from the list; those offered
+    first are likely."""
     likely = offered[:LIKELY]
     ways = [written(goal, offered), *([["l", *by_list]] if by_list else [])]
     if goal in likely:
@@ -254,11 +261,14 @@ class Driver:
         self.page, self.process = page, process
         self.keys: Counter[str] = Counter()
         self.bundles: set[tuple[str, str]] = set()  # tags and features that were set
-        self.xpos_left: Counter[tuple[bool, bool]] = Counter()  # if they had been set before, and XPOS was still wrong
+        # if they had been set before, and XPOS was still wrong
+        self.xpos_left: Counter[tuple[bool, bool]] = Counter()
 
     def get(self, path: str) -> Any:
         """The program's answer to a request of the page."""
-        return self.page.evaluate("path => fetch(path, {cache: 'no-store'}).then(one => one.json())", path)
+        return self.page.evaluate(
+            "path => fetch(path, {cache: 'no-store'}).then(one => one.json())", path
+        )
 
     def press(self, kind: str, keys: Keys) -> None:
         """Presses keys, and counts them."""
@@ -331,16 +341,19 @@ class Driver:
         return "bad" in (self.page.locator("#notice").get_attribute("class") or "")
 
     def shown(self, edits: int = 0) -> Shown:
-        """The sentence after so many changes, when nothing changes any more and the page shows that.
+        """The sentence after so many changes, when nothing changes any more and the page shows
+        that.
 
-        After half a minute it is as it is: a key may have been refused, and a person would look again.
+        After half a minute it is as it is: a key may have been refused, and a person would look
+        again.
         """
         found: Shown = self.page.evaluate(QUIET, edits)
         return found
 
     def change(self, kind: str, keys: Keys, shown: Shown) -> Shown:
         """Presses keys that change the sentence, and returns it afterwards."""
-        is_new = keys[-2:] == ["Enter", "Enter"]  # the page asks once whether a new relation is meant
+        # the page asks once whether a new relation is meant
+        is_new = keys[-2:] == ["Enter", "Enter"]
         self.press(kind, keys[:-1] if is_new else keys)
         if is_new:
             self.page.wait_for_timeout(200)
@@ -393,7 +406,9 @@ def correct_tokens(driver: Driver, gold: Sentence) -> None:
                 shown = driver.change("tokens", ["j"], shown)
             else:
                 shown = driver.split(f"{form} {present.removeprefix(form)}", shown)
-        if len(words) > 1 and [one["form"] for one in shown["words"][place - 1 :]][: len(words)] != [*words]:
+        if len(words) > 1 and [one["form"] for one in shown["words"][place - 1 :]][
+            : len(words)
+        ] != [*words]:
             driver.go(shown, place)
             mark = "|" if "".join(words) == form else " "
             shown = driver.split(mark.join(words), shown)
@@ -412,14 +427,21 @@ def correct_columns(driver: Driver, gold: Sentence) -> None:
                 driver.go(shown, place)
                 all_ways = ways(driver, shown, name, goal)
                 found = [way for way in all_ways if way not in failed] or all_ways
-                failed.append(min(found, key=partial(left_cost, box=COLUMNS[name][0] if driver.box == name else "")))
+                failed.append(
+                    min(
+                        found,
+                        key=partial(left_cost, box=COLUMNS[name][0] if driver.box == name else ""),
+                    )
+                )
                 keys, left = failed[-1], wrong(shown, gold, place)
                 if keys[-1] == "Enter":
                     keys = [*keys[:-1], taking(driver, shown, gold, place, name, len(keys) > 2)]
                 shown = driver.take(name, keys, shown["edits"])
                 if name == "feats":
                     bundle = shown["words"][place - 1]["tag"], goal
-                    driver.xpos_left[bundle in driver.bundles, "xpos" in wrong(shown, gold, place)] += "xpos" in left
+                    driver.xpos_left[
+                        bundle in driver.bundles, "xpos" in wrong(shown, gold, place)
+                    ] += "xpos" in left
                     driver.bundles.add(bundle)
             if driver.box == name:
                 driver.press(name, ["Escape"])  # it was right when its box came
@@ -430,15 +452,21 @@ def left_cost(keys: Keys, box: str) -> int:
     return typed_cost(keys) + (0 if not box else -1 if keys[0] == box else 1)
 
 
-def taking(driver: Driver, shown: Shown, gold: Sentence, place: int, name: str, is_typed: bool) -> str:
-    """The key that takes a value; Tab opens the column that is wrong next, the arrow goes to the next word."""
+def taking(
+    driver: Driver, shown: Shown, gold: Sentence, place: int, name: str, is_typed: bool
+) -> str:
+    """The key that takes a value; Tab opens the column that is wrong next, the arrow goes to the
+    next word."""
     left = [other for other in wrong(shown, gold, place) if other != name]
     after = wrong(shown, gold, place + 1) if place < len(gold) else []
     if left:
         has_xpos = any(word["xpos"] != "_" for word in shown["words"])
         following = {"feats": "xpos" if has_xpos else "lemma", "xpos": "lemma"}.get(name)
         is_known = (shown["words"][place - 1]["tag"], gold.feats[place - 1]) in driver.bundles
-        is_likely = following != "xpos" or driver.xpos_left[is_known, True] >= driver.xpos_left[is_known, False]
+        is_likely = (
+            following != "xpos"
+            or driver.xpos_left[is_known, True] >= driver.xpos_left[is_known, False]
+        )
         return "Tab" if left[0] == following and is_likely else "Enter"
     if not after:
         return "Enter"
@@ -449,7 +477,10 @@ def taking(driver: Driver, shown: Shown, gold: Sentence, place: int, name: str, 
 
 def wrong(shown: Shown, gold: Sentence, place: int) -> list[str]:
     """The columns of a word that are not as in gold."""
-    goals = {name: (getattr(gold, column) or ("_",) * len(gold))[place - 1] for name, (_, _, column) in COLUMNS.items()}
+    goals = {
+        name: (getattr(gold, column) or ("_",) * len(gold))[place - 1]
+        for name, (_, _, column) in COLUMNS.items()
+    }
     return [name for name in goals if shown["words"][place - 1][name] != goals[name]]
 
 
@@ -492,7 +523,9 @@ def edited(present: str, goal: str) -> Keys:
     """The keys that make what a box proposes another text: from the end, or as a whole."""
     if present == goal:
         return []
-    same = next((k for k, (a, b) in enumerate(zip(present, goal)) if a != b), min(len(present), len(goal)))
+    same = next(
+        (k for k, (a, b) in enumerate(zip(present, goal)) if a != b), min(len(present), len(goal))
+    )
     return min([*goal], ["Backspace"] * (len(present) - same) + [*goal[same:]], key=typed_cost)
 
 
@@ -515,7 +548,9 @@ def correct(driver: Driver, gold: Sentence, counts: dict[str, int], whole: bool)
             counts["before"] += 1 + len(relation) + 1 + (relation not in offered)
             counts["relations_set"] += 1
             by_list = driver.page.evaluate(RELATION, [relation, present, offered])
-            shown = driver.change("relations", relation_keys(present, relation, offered, by_list), shown)
+            shown = driver.change(
+                "relations", relation_keys(present, relation, offered, by_list), shown
+            )
             if shown["words"][place - 1]["label"] != relation:  # the page's list was an older one
                 shown = driver.change("relations", written(relation, offered), shown)
 
@@ -531,7 +566,10 @@ def first_wrong(shown: Shown, gold: Sentence, whole: bool) -> int:
     """The first word with another head or relation than gold, 0: none; punctuation only if `whole`."""
     pairs = zip(shown["words"], gold.heads or (), gold.deprels)
     for place, (word, head, relation) in enumerate(pairs, 1):
-        if (whole or place not in shown["punctuation"]) and (word["head"], word["label"]) != (head, relation):
+        if (whole or place not in shown["punctuation"]) and (word["head"], word["label"]) != (
+            head,
+            relation,
+        ):
             return place
     return 0
 
@@ -542,7 +580,16 @@ def opened(path: Path, every: int, preset: str, *more: str) -> Iterator[Driver]:
     from playwright.sync_api import sync_playwright
 
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    command = [*VDGI, "annotate", str(path), "--no-browser", "--annotator", "x", "--order", "document"]
+    command = [
+        *VDGI,
+        "annotate",
+        str(path),
+        "--no-browser",
+        "--annotator",
+        "x",
+        "--order",
+        "document",
+    ]
     command += ["--every", str(every), "--preset", preset, *more]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -594,9 +641,18 @@ def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[d
                 wait_for(lambda: driver.shown()["number"] != number)  # noqa: B023
         if arguments.whole or arguments.text:
             out = own.with_name("out.conllu")
-            command = [*VDGI, "annotate", str(own.with_suffix(".conllu")), "--finished", "--export", str(out)]
+            command = [
+                *VDGI,
+                "annotate",
+                str(own.with_suffix(".conllu")),
+                "--finished",
+                "--export",
+                str(out),
+            ]
             subprocess.run(command, check=True)
-            print(f"{name}: {compared(list(read(out, heads='required')), gold[:count], arguments.text)}")
+            print(
+                f"{name}: {compared(list(read(out, heads='required')), gold[:count], arguments.text)}"
+            )
 
 
 def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool) -> str:
@@ -609,24 +665,33 @@ def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool)
         assert sentence.source is not None
         columns = [line.split("\t") for line in sentence.source.lines]
         if is_text:
-            columns = [[*one[:8], str("SpaceAfter=No" in one[9])] for one in columns if len(one) == 10]
+            columns = [
+                [*one[:8], str("SpaceAfter=No" in one[9])] for one in columns if len(one) == 10
+            ]
         return columns
 
     pairs = [(lines(a), lines(b)) for a, b in zip(found, gold)]
     other = Counter(
-        k for mine, its in pairs for a, b in zip(mine, its) for k, (x, y) in enumerate(zip(a, b), 1) if x != y
+        k
+        for mine, its in pairs
+        for a, b in zip(mine, its)
+        for k, (x, y) in enumerate(zip(a, b), 1)
+        if x != y
     )
     same = sum(a == b for a, b in pairs)
     return f"{same} of {len(gold)} sentences equal; other cells by column: {dict(other)}"
 
 
 def wait_for_rest(driver: Driver) -> None:
-    """Waits until the processes that learn and parse rest, as they do while a person reads, before each word."""
+    """Waits until the processes that learn and parse rest, as they do while a person reads, before
+    each word."""
     children = Path(f"/proc/{driver.process}/task/{driver.process}/children")
 
     def are_resting() -> bool:
         for _ in range(10):
-            stats = [Path(f"/proc/{child}/stat").read_text() for child in children.read_text().split()]
+            stats = [
+                Path(f"/proc/{child}/stat").read_text() for child in children.read_text().split()
+            ]
             if any(stat.rpartition(") ")[2][0] in "RD" for stat in stats):
                 return False
             time.sleep(0.1)
@@ -636,7 +701,8 @@ def wait_for_rest(driver: Driver) -> None:
 
 
 def wait_for_lesson(driver: Driver, done: int, every: int) -> None:
-    """Waits until no lesson is due: the first one from plain text comes some sentences late, and so do the others."""
+    """Waits until no lesson is due: the first one from plain text comes some sentences late, and so
+    do the others."""
 
     def has_learnt() -> bool:
         learning = driver.get("state")["learning"]
@@ -648,14 +714,20 @@ def wait_for_lesson(driver: Driver, done: int, every: int) -> None:
 def main() -> None:
     """Measures what is missing, and prints the table."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--language", nargs=2, action="append", required=True, metavar=("NAME", "FILE"))
+    parser.add_argument(
+        "--language", nargs=2, action="append", required=True, metavar=("NAME", "FILE")
+    )
     parser.add_argument("--data", type=Path, default=Path(), help="folder of the treebanks")
     parser.add_argument("--whole", action="store_true", help="correct all columns, and punctuation")
     parser.add_argument("--text", action="store_true", help="the same, from plain text")
     parser.add_argument("--sentences", type=int, default=60)
     parser.add_argument("--every", type=int, default=10)
-    parser.add_argument("--preset", default=PRESET, help="how the page learns: few-trees knows no other language")
-    parser.add_argument("--rows", type=Path, required=True, help="measured rows, JSON lines; new ones are added")
+    parser.add_argument(
+        "--preset", default=PRESET, help="how the page learns: few-trees knows no other language"
+    )
+    parser.add_argument(
+        "--rows", type=Path, required=True, help="measured rows, JSON lines; new ones are added"
+    )
     arguments = parser.parse_args()
     rows = json_rows(arguments.rows)
     for name, file in arguments.language:
@@ -666,7 +738,10 @@ def main() -> None:
     print(conditions())
     kinds = ("tokens", *COLUMNS, *KINDS) if arguments.whole or arguments.text else KINDS
     header = ["", "sentences", "words", *kinds, "keys", "as before", "heads set", "relations set"]
-    table = [[name, *line([row for row in rows if row["language"] == name], kinds)] for name, _ in arguments.language]
+    table = [
+        [name, *line([row for row in rows if row["language"] == name], kinds)]
+        for name, _ in arguments.language
+    ]
     print_table("Keys a sentence", header, table)
 
 

@@ -1,13 +1,14 @@
-"""From plain text to a treebank: what somebody changes in `vdgi annotate`, and what the validator says of it.
+"""From plain text to a treebank: what somebody changes in `vdgi annotate`, and what the validator
+says of it.
 
     python experiments/annotate_text.py ta_ttb-ud-test.conllu --sentences 30 --out ta.conllu
 
-The text is the `# text` of the treebank's first sentences in one paragraph. `vdgi annotate` begins with it,
-and the script makes a person's changes by the page's own requests, sentence after sentence, towards the gold
-sentences, tokens and multiword tokens, then tags, heads and relations of all words; then it says that the
-sentence is right. It is quicker than a person, so the program has learnt less: it needs more changes. In the
-end the file is exported to --out, compared with the treebank and checked by `vdgi check --ud` (extra
-`validate`).
+The text is the `# text` of the treebank's first sentences in one paragraph. `vdgi annotate` begins
+with it, and the script makes a person's changes by the page's own requests, sentence after
+sentence, towards the gold sentences, tokens and multiword tokens, then tags, heads and relations of
+all words; then it says that the sentence is right. It is quicker than a person, so the program has
+learnt less: it needs more changes. In the end the file is exported to --out, compared with the
+treebank and checked by `vdgi check --ud` (extra `validate`).
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ class Requests:
         return answer
 
     def change(self, number: int, what: str, word: int = 0, value: object = 0) -> Shown:
-        """Makes a change, and looks again where the program has parsed meanwhile; returns the sentence."""
+        """Makes a change, and looks again where the program has parsed meanwhile; returns the
+        sentence."""
         while True:
             found = self.get(f"sentence/{number}")
             order = {"sentence": number, "edits": found["edits"], "version": found["version"]}
@@ -154,19 +156,31 @@ def corrected(page: Requests, number: int, gold: Sentence) -> None:
 def rows(sentence: Sentence) -> list[tuple[str, ...]]:
     """What is compared: forms, tags, heads, relations; ranges."""
     assert sentence.source is not None
-    ranges = [tuple(line.split("\t")[:2]) for line in sentence.source.lines if "-" in line.split("\t")[0]]
+    ranges = [
+        tuple(line.split("\t")[:2]) for line in sentence.source.lines if "-" in line.split("\t")[0]
+    ]
     heads = map(str, sentence.heads or ())
     kept = [each for each in ranges if not each[0].startswith("#")]
     return [*kept, *zip(sentence.forms, sentence.tags, heads, sentence.deprels)]
 
 
 def from_text(gold: list[Sentence], out: str, every: int) -> Counter[str]:
-    """Annotates the text of the sentences, and exports them; returns how often each change was made."""
+    """Annotates the text of the sentences, and exports them; returns how often each change was
+    made."""
     tokens = [GoldTokens.of(sentence) for sentence in gold]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "raw.txt")
         path.write_text(" ".join(each.text for each in tokens) + "\n", encoding="utf-8")
-        command = [*VDGI, "annotate", str(path), "--no-browser", "--annotator", "x", "--every", str(every)]
+        command = [
+            *VDGI,
+            "annotate",
+            str(path),
+            "--no-browser",
+            "--annotator",
+            "x",
+            "--every",
+            str(every),
+        ]
         running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert running.stdout is not None
@@ -178,7 +192,9 @@ def from_text(gold: list[Sentence], out: str, every: int) -> Counter[str]:
         finally:
             running.terminate()
             running.wait(60)
-        subprocess.run([*VDGI, "annotate", str(path.with_suffix(".conllu")), "--export", out], check=True)
+        subprocess.run(
+            [*VDGI, "annotate", str(path.with_suffix(".conllu")), "--export", out], check=True
+        )
     return page.made
 
 
@@ -187,7 +203,9 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("file")
     parser.add_argument("--sentences", type=int, default=30)
-    parser.add_argument("--every", type=int, default=10, help="sentences after which the program learns")
+    parser.add_argument(
+        "--every", type=int, default=10, help="sentences after which the program learns"
+    )
     parser.add_argument("--out", required=True, help="file of the result")
     arguments = parser.parse_args()
     at_start = conditions()
@@ -198,9 +216,16 @@ def main() -> None:
     texts = sum(GoldTokens.of(a).text == GoldTokens.of(b).text for a, b in zip(found, gold))
     print(at_start)
     n_words = sum(map(len, gold))
-    table = [[title, str(made[kind]), f"{100 * made[kind] / n_words:.1f}"] for kind, title in KINDS.items()]
-    print_table(f"Changes, {len(gold)} sentences of {n_words} words", ["", "number", "per 100 words"], table)
-    print(f"Sentences equal to the treebank's: {same} of {len(gold)}, with the same text: {texts}.\n")
+    table = [
+        [title, str(made[kind]), f"{100 * made[kind] / n_words:.1f}"]
+        for kind, title in KINDS.items()
+    ]
+    print_table(
+        f"Changes, {len(gold)} sentences of {n_words} words", ["", "number", "per 100 words"], table
+    )
+    print(
+        f"Sentences equal to the treebank's: {same} of {len(gold)}, with the same text: {texts}.\n"
+    )
     checked = subprocess.run([*VDGI, "check", "--ud", "--level", "2", arguments.out], check=False)
     print(f"`vdgi check --ud --level 2` ends with status {checked.returncode}.")
 

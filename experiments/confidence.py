@@ -3,13 +3,14 @@
     python experiments/confidence.py --list ud2.csv --set check --scored test --data DIR
     python experiments/confidence.py --list ud2.csv --set choose --scored dev --data DIR --learn
 
-A parser learns from the text of a language, without trees unless --trees gives the number of first trees
-(in the order of a shuffle), and gives the confidence of each head of the other scored sentences. ECE is the
-expected calibration error in points, with ten bins; AUC is the probability, in per cent, that a right head
-has a higher confidence than a wrong one, 50 being chance. Further columns: accuracy of the least confident
-tenth of the words, accuracy of all words, the mean value, and the share of words with the commonest value.
-With --learn the script prints the best values of WEIGHTS and SHIFT_WITHOUT_TREES, and the table uses weights
-and shift learnt from the other languages.
+A parser learns from the text of a language, without trees unless --trees gives the number of first
+trees (in the order of a shuffle), and gives the confidence of each head of the other scored
+sentences. ECE is the expected calibration error in points, with ten bins; AUC is the probability,
+in per cent, that a right head has a higher confidence than a wrong one, 50 being chance. Further
+columns: accuracy of the least confident tenth of the words, accuracy of all words, the mean value,
+and the share of words with the commonest value. With --learn the script prints the best values of
+WEIGHTS and SHIFT_WITHOUT_TREES, and the table uses weights and shift learnt from the other
+languages.
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ from measuring import conditions, print_table
 from numpy.typing import ArrayLike, NDArray
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.parser.confidence import CLIP, STEPS, Calibration, Weights, arc_probabilities, logistic, shifted
+from dynet_vdgi.parser.confidence import (
+    CLIP,
+    STEPS,
+    Calibration,
+    Weights,
+    arc_probabilities,
+    logistic,
+    shifted,
+)
 from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
@@ -40,12 +49,14 @@ Floats = NDArray[np.float64]
 
 
 class Measured(NamedTuple):
-    """Words of a language: the confidence of their heads, whether these are right; and features, to learn."""
+    """Words of a language: the confidence of their heads, whether these are right; and features, to
+    learn."""
 
     said: Floats  # (N,)
     right: NDArray[np.bool_]  # (N,)
     features: Floats  # (N, 6), as Weights
-    of_text: tuple[Floats, Floats]  # for the text: the features (M, 6), and the teacher's probabilities (M,)
+    # for the text: the features (M, 6), and the teacher's probabilities (M,)
+    of_text: tuple[Floats, Floats]
 
 
 def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
@@ -55,7 +66,11 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     trees = [pair.whole for pair in text[:n_trees]]
     parser = vdgi.train([replace(pair.whole, heads=None) for pair in text], "best", trees=trees)
     seen = {tree.forms for tree in trees}  # dev files are the texts of some treebanks
-    scored = [pair.bare for pair in pairs(files.scored) if len(pair.bare) <= LONGEST and pair.whole.forms not in seen]
+    scored = [
+        pair.bare
+        for pair in pairs(files.scored)
+        if len(pair.bare) <= LONGEST and pair.whole.forms not in seen
+    ]
     bare = [replace(sentence, heads=None) for sentence in scored]
     found = find(parser.engine, bare, margins=True)
     right = np.concatenate([np.equal(own.heads, s.heads) for own, s in zip(found, scored)])
@@ -75,7 +90,9 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
         tables = Calibration.unscaled(tags, parses, margins, probabilities, Weights(*unit))
         of_scored.append(tables.odds(tables.arcs(*inputs)))
         of_text.append(tables.odds(tables.arcs(tags, parses, margins)))
-    return Measured(said, right, np.column_stack(of_scored), (np.column_stack(of_text), probabilities))
+    return Measured(
+        said, right, np.column_stack(of_scored), (np.column_stack(of_text), probabilities)
+    )
 
 
 def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> float:
@@ -103,7 +120,9 @@ def learnt(languages: Sequence[Measured]) -> tuple[Floats, float]:
     weights = np.zeros(x.shape[1])
     for _ in range(10):
         p = 1 / (1 + np.exp(-x @ weights))
-        weights += np.linalg.solve((x.T * (p * (1 - p))) @ x + 1e-3 * np.eye(len(weights)), x.T @ (y - p))
+        weights += np.linalg.solve(
+            (x.T * (p * (1 - p))) @ x + 1e-3 * np.eye(len(weights)), x.T @ (y - p)
+        )
     weights = np.round(weights[1:], 3)
     said = np.concatenate([scaled(one, f, weights, 0.0) for one, f in zip(languages, features)])
     return weights, round(best_shift(said, y), 2)
@@ -117,7 +136,8 @@ def scaled(language: Measured, features: Floats, weights: Floats, shift: float) 
 
 
 def figures(said: Floats, right: NDArray[np.bool_]) -> list[float]:
-    """ECE, AUC, accuracy of the least confident tenth and of all, mean, share of the commonest; per cent."""
+    """ECE, AUC, accuracy of the least confident tenth and of all, mean, share of the commonest; per
+    cent."""
     _, which, times = np.unique(np.rint(said * STEPS), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(times) - (times - 1) / 2)[which]
     n, n_right = len(right), int(right.sum())
@@ -130,7 +150,9 @@ def figures(said: Floats, right: NDArray[np.bool_]) -> list[float]:
 def main() -> None:
     """Measures every language and prints the table."""
     parser = file_list_parser(__doc__)
-    parser.add_argument("--trees", type=int, default=0, help="gold trees of the language to learn from")
+    parser.add_argument(
+        "--trees", type=int, default=0, help="gold trees of the language to learn from"
+    )
     parser.add_argument("--learn", action="store_true", help="learn the weights and the shift anew")
     arguments = parser.parse_args()
     if arguments.learn and arguments.trees:
@@ -155,8 +177,18 @@ def main() -> None:
 def print_figures(rows: list[Any]) -> None:
     """The table, and its means."""
     rows = [*rows, ("mean", np.mean([row for _, row in rows], axis=0).tolist())]
-    header = ["", "ECE", "AUC", "least sure tenth right", "all right", "mean value", "most frequent value"]
-    print_table("Confidence", header, [[name, *(f"{value:.1f}" for value in row)] for name, row in rows])
+    header = [
+        "",
+        "ECE",
+        "AUC",
+        "least sure tenth right",
+        "all right",
+        "mean value",
+        "most frequent value",
+    ]
+    print_table(
+        "Confidence", header, [[name, *(f"{value:.1f}" for value in row)] for name, row in rows]
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """How many planted errors does `vdgi check --consistency` list among its first places?
 
-    python experiments/consistency.py --data DIR --languages pl bg ur ta --out docs/results/consistency.csv
+    python experiments/consistency.py --data DIR --languages pl bg ur ta --out
+    docs/results/consistency.csv
 
-Of each treebank the first sentences are taken, up to --words words, of the text and then of the other files
-beside it. Into 2 % of the words but punctuation an error is put (random.Random(1)), a fifth of each kind:
+Of each treebank the first sentences are taken, up to --words words, of the text and then of the
+other files beside it. Into 2 % of the words but punctuation an error is put (random.Random(1)), a
+fifth of each kind:
 
     head      another word of the sentence as head, drawn from all that do not depend on the word
     relation  another relation, drawn as frequently as the treebank has it
@@ -11,10 +13,10 @@ beside it. Into 2 % of the words but punctuation an error is put (random.Random(
     flip      word and head change places: the word gets the head's head and relation, and the head the word's
     column    in turn another value of one feature, as frequent with this UPOS, or the lemma of another such word
 
-A flip is found at either of its two words. `random` is the share of the errors expected in random order among as
-many places as there are errors. The universal parser that ships with this package must not have learnt from
-the treebanks; it has not from those of Basque, Italian, Polish, Bulgarian, Urdu and Tamil in experiments/lists/ud2.csv.
-Seconds are of the processor.
+A flip is found at either of its two words. `random` is the share of the errors expected in random
+order among as many places as there are errors. The universal parser that ships with this package
+must not have learnt from the treebanks; it has not from those of Basque, Italian, Polish,
+Bulgarian, Urdu and Tamil in experiments/lists/ud2.csv. Seconds are of the processor.
 """
 
 from __future__ import annotations
@@ -88,7 +90,10 @@ class Treebank:
     def __init__(self, sentences: Sequence[Sentence], rng: random.Random) -> None:
         self.sentences, self.rng = sentences, rng
         self.heads = [list(s.heads or ()) for s in sentences]
-        self.relations, self.tags = [list(s.deprels) for s in sentences], [list(s.tags) for s in sentences]
+        self.relations, self.tags = (
+            [list(s.deprels) for s in sentences],
+            [list(s.tags) for s in sentences],
+        )
         self.feats = [list(s.feats or ["_"] * len(s)) for s in sentences]
         self.lemmas = [list(s.lemmas or ["_"] * len(s)) for s in sentences]
         self.counts: dict[object, Counter[str]] = defaultdict(Counter)
@@ -102,18 +107,23 @@ class Treebank:
                     if relation != "root":
                         self.counts["relation"][relation] += 1
                         self.counts["relation", tag][relation] += 1
-                    for name, _, value in (part.partition("=") for part in bundle.split("|") if part != "_"):
+                    for name, _, value in (
+                        part.partition("=") for part in bundle.split("|") if part != "_"
+                    ):
                         self.counts[tag, name][value] += 1
 
     def put(self, kind: str, k: int, w: int) -> tuple[int, ...]:
-        """Puts an error at word w, from 1, of sentence k; returns its words, none if it is not possible there."""
+        """Puts an error at word w, from 1, of sentence k; returns its words, none if it is not
+        possible there."""
         heads, relations, tags = self.heads[k], self.relations[k], self.tags[k]
         head = heads[w - 1]
         if (k, w) in self.used or (head == 0 and kind in ("head", "relation", "flip")):
             return ()
         if kind == "head":
             wrong = below(heads, w) | {head}
-            others = [x for x in range(1, len(heads) + 1) if x not in wrong and tags[x - 1] != "PUNCT"]
+            others = [
+                x for x in range(1, len(heads) + 1) if x not in wrong and tags[x - 1] != "PUNCT"
+            ]
             if not others:
                 return ()
             heads[w - 1] = self.rng.choice(others)
@@ -135,7 +145,10 @@ class Treebank:
 
     def _put_column(self, k: int, w: int) -> bool:
         tag, parts = self.tags[k][w], [part.partition("=") for part in self.feats[k][w].split("|")]
-        others = [(n, drawn(self.rng, self.counts[tag, name], value)) for n, (name, _, value) in enumerate(parts)]
+        others = [
+            (n, drawn(self.rng, self.counts[tag, name], value))
+            for n, (name, _, value) in enumerate(parts)
+        ]
         others = [(n, value) for n, value in others if value]
         if others and self.n_columns % 2 == 0:
             n, value = self.rng.choice(others)
@@ -150,7 +163,12 @@ class Treebank:
 
     def planted(self, share: float) -> list[Planted]:
         """Puts errors into a share of the words but punctuation, a fifth of each kind."""
-        words = [(k, w) for k, tags in enumerate(self.tags) for w, tag in enumerate(tags, 1) if tag != "PUNCT"]
+        words = [
+            (k, w)
+            for k, tags in enumerate(self.tags)
+            for w, tag in enumerate(tags, 1)
+            if tag != "PUNCT"
+        ]
         self.rng.shuffle(words)
         wanted, rest, errors = round(share * len(words) / len(KINDS)), iter(words), []
         for kind in KINDS:
@@ -165,7 +183,9 @@ class Treebank:
 
     def result(self) -> list[Sentence]:
         """The sentences with the errors."""
-        columns = zip(self.sentences, self.heads, self.relations, self.tags, self.feats, self.lemmas)
+        columns = zip(
+            self.sentences, self.heads, self.relations, self.tags, self.feats, self.lemmas
+        )
         return [
             replace(
                 s, heads=tuple(heads), deprels=tuple(relations), tags=tuple(tags),
@@ -190,9 +210,19 @@ def measured(files: Listed, n_words: int, share: float) -> list[dict[str, object
     rows: list[dict[str, object]] = []
     for kind in ("all", *KINDS):
         its = [error for error in errors if kind in ("all", error.kind)]
-        hits = [sum(any((e.sentence, w) in top for w in e.words) for e in its) / len(its) for top in tops]
+        hits = [
+            sum(any((e.sentence, w) in top for w in e.words) for e in its) / len(its)
+            for top in tops
+        ]
         by_chance = sum(1 - (1 - len(errors) / words) ** len(e.words) for e in its) / len(its)
-        values = files.name, kind, words, len(its), *(f"{each:.4f}" for each in (*hits, by_chance)), f"{seconds:.0f}"
+        values = (
+            files.name,
+            kind,
+            words,
+            len(its),
+            *(f"{each:.4f}" for each in (*hits, by_chance)),
+            f"{seconds:.0f}",
+        )
         rows.append(dict(zip(HEADER, values)))
     return rows
 
@@ -200,9 +230,18 @@ def measured(files: Listed, n_words: int, share: float) -> list[dict[str, object
 def main() -> None:
     """Measures and prints the table."""
     parser = file_list_parser(__doc__)
-    parser.add_argument("--words", type=int, default=20_000, metavar="N", help="words of a treebank at most")
-    parser.add_argument("--share", type=float, default=0.02, help="share of the words with an error")
-    parser.add_argument("--out", type=Path, required=True, help="rows, as CSV; treebanks there are not measured again")
+    parser.add_argument(
+        "--words", type=int, default=20_000, metavar="N", help="words of a treebank at most"
+    )
+    parser.add_argument(
+        "--share", type=float, default=0.02, help="share of the words with an error"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        help="rows, as CSV; treebanks there are not measured again",
+    )
     arguments = parser.parse_args()
     at_start = conditions()
     rows: list[dict[str, object]] = [dict(row) for row in csv_rows(arguments.out)]
@@ -213,7 +252,11 @@ def main() -> None:
             print(files.name, "measured", file=sys.stderr, flush=True)
             write_csv(arguments.out, HEADER, rows)
     print(at_start)
-    print_table("Share of the planted errors", HEADER, [[str(cell) for cell in row.values()] for row in rows])
+    print_table(
+        "Share of the planted errors",
+        HEADER,
+        [[str(cell) for cell in row.values()] for row in rows],
+    )
 
 
 if __name__ == "__main__":

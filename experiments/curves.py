@@ -1,4 +1,5 @@
-"""Pictures of pages, as SVG: predictions beside what came out, and accuracy by the number of treebanks."""
+"""Pictures of pages, as SVG: predictions beside what came out, and accuracy by the number of
+treebanks."""
 
 from __future__ import annotations
 
@@ -70,11 +71,17 @@ def curves(title: str, series: Sequence[Series], name: str, unit: tuple[str, str
     for value in y_ticks:
         _, y = place(0.0, value)
         parts.append(f'<path class="vdgi-grid" d="M{_LEFT} {y:.1f}H{right}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_tick(value)}</text>')
+        parts.append(
+            f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{_tick(value)}</text>'
+        )
     for value in (tick for tick in ticks(0.0, x_end) if tick <= x_end):
         x, _ = place(value, y_ticks[0])
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_tick(value)}</text>')
-    parts.append(f'<text x="{(_LEFT + right) / 2:.1f}" y="{CURVE_HEIGHT - 6}" text-anchor="middle">{unit[1]}</text>')
+        parts.append(
+            f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_tick(value)}</text>'
+        )
+    parts.append(
+        f'<text x="{(_LEFT + right) / 2:.1f}" y="{CURVE_HEIGHT - 6}" text-anchor="middle">{unit[1]}</text>'
+    )
     for line in series:
         places = [place(x, y) for x, y in line.points]
         data = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
@@ -112,7 +119,9 @@ def growth_picture() -> str:
     for number, column in enumerate(("dda15", "dda40")):
         points = []
         for n, system in systems.items():
-            of_size = [row for row in chosen if row["system"] == system and row["language"] in languages]
+            of_size = [
+                row for row in chosen if row["system"] == system and row["language"] in languages
+            ]
             points.append((n, sum(float(row[column]) for row in of_size) / len(of_size)))
         lines.append(Series(f"up to {column[3:]} words", points, number))
     drawn = curves("DDA, per cent", lines, "growth", ("treebank", "treebanks learnt from"))
@@ -126,7 +135,8 @@ def growth_picture() -> str:
 
 
 def picture() -> str:
-    """Predictions and what came out, as SVG: languages that nothing was chosen on by name, others as dots."""
+    """Predictions and what came out, as SVG: languages that nothing was chosen on by name, others
+    as dots."""
     lowest, size, marks = 40, 420, []
 
     def place(share: str) -> float:
@@ -140,16 +150,24 @@ def picture() -> str:
             marks.append(f'<text x="{x}" y="{y}" class="name">{row["treebank"]}</text>')
         else:
             marks.append(f'<circle cx="{x}" cy="{y}" r="2.5"/>')
-    axes = [f'<path d="M50 {20 + size}H{50 + size}M50 {20 + size}V20M50 {20 + size}L{50 + size} 20"/>']
+    axes = [
+        f'<path d="M50 {20 + size}H{50 + size}M50 {20 + size}V20M50 {20 + size}L{50 + size} 20"/>'
+    ]
     for tick in range(lowest, 101, 10):
         step = place(str(tick / 100))
         axes.append(f'<text x="{50 + step:.0f}" y="{38 + size}" text-anchor="middle">{tick}</text>')
         axes.append(f'<text x="44" y="{24 + size - step:.0f}" text-anchor="end">{tick}</text>')
-    axes.append(f'<text x="{50 + size / 2}" y="{58 + size}" text-anchor="middle">expected, % of the heads</text>')
+    axes.append(
+        f'<text x="{50 + size / 2}" y="{58 + size}" text-anchor="middle">expected, % of the heads</text>'
+    )
     axes.append('<text x="50" y="12">right, % of the heads</text>')
     style = "text{font:12px sans-serif;fill:#333}path{stroke:#999;fill:none}circle{fill:#7aa}.name{fill:#b00}"
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 70} {size + 70}" role="img">'
-    title = "<title>Expected and right heads of languages that the parser has not learnt from</title>"
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 70} {size + 70}" role="img">'
+    )
+    title = (
+        "<title>Expected and right heads of languages that the parser has not learnt from</title>"
+    )
     return "\n".join([head, title, f"<style>{style}</style>", *axes, *sorted(marks), "</svg>", ""])
 
 

@@ -2,9 +2,10 @@
 
     python experiments/executed.py
 
-The commands are `vdgi parse universal` on twelve sentences of the demo treebank, and `vdgi train --preset paper`
-with three updates on its dev part. What runs while modules are imported does not count, nor do comprehensions and
-lambdas as functions. Kernels run as Python, because nothing is compiled, so their lines count.
+The commands are `vdgi parse universal` on twelve sentences of the demo treebank, and `vdgi train
+--preset paper` with three updates on its dev part. What runs while modules are imported does not
+count, nor do comprehensions and lambdas as functions. Kernels run as Python, because nothing is
+compiled, so their lines count.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ class Executed:
         """Runs a command, whose output and messages are dropped."""
         sys.settrace(self._enter)
         try:
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with (
+                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
                 status = cli.main(list(arguments))
         finally:
             sys.settrace(None)
@@ -49,7 +53,10 @@ class Executed:
 
     def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
         code = frame.f_code
-        if not code.co_filename.startswith(self.package) or not code.co_flags & inspect.CO_OPTIMIZED:
+        if (
+            not code.co_filename.startswith(self.package)
+            or not code.co_flags & inspect.CO_OPTIMIZED
+        ):
             return None  # of another package; or the body of a module or a class
         if not code.co_name.startswith("<"):
             self.functions.add(code)

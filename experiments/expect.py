@@ -3,23 +3,25 @@
     python experiments/expect.py learn FILE.npz=NAME,NAME,... ... --data DIR --rows ROWS.csv
     python experiments/expect.py tags FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... --data DIR \\
         --rows ROWS.csv
-    python experiments/expect.py errors FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... --data DIR
-    python experiments/expect.py fit --rows ROWS.csv --out FILE.npz
-    python experiments/expect.py check MODEL --data DIR --set check --rows ROWS.csv
-    python experiments/expect.py near MODEL --data DIR
+    python experiments/expect.py errors FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ...
+    --data DIR python experiments/expect.py fit --rows ROWS.csv --out FILE.npz python
+    experiments/expect.py check MODEL --data DIR --set check --rows ROWS.csv python
+    experiments/expect.py near MODEL --data DIR
 
-A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for those of the
-eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` parses the first 400 sentences,
-in random order, of each such treebank of resources/universal/treebanks.csv. `tags` parses sentences of the
-texts of sixteen languages with gold tags and with those of taggers that have learnt from 50, 100 and 300 other
-sentences; retaggers have not seen the language's branch either. `fit` fits, to these rows, the line from the mean
-marginal probability of the heads to the share of right ones, and what wrong tags cost. It fits the lines for gold trees
-to universal.csv and few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are
-interpolated. Widths are of lines that were fitted without the branch or language. `errors` prints calibration errors
-of HeadConf= on the sentences of `tags`, with gold tags and with those of a tagger of a hundred sentences, of the
-universal parser and of a CRF of the hundred trees. `check` compares predictions for test files with their gold heads.
-`near` prints the distances of parts of the texts of `choose` and `check` to the nearest treebank learnt from, first in
-languages that the model knows; it reads no heads.
+A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for
+those of the eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` parses the
+first 400 sentences, in random order, of each such treebank of resources/universal/treebanks.csv.
+`tags` parses sentences of the texts of sixteen languages with gold tags and with those of taggers
+that have learnt from 50, 100 and 300 other sentences; retaggers have not seen the language's branch
+either. `fit` fits, to these rows, the line from the mean marginal probability of the heads to the
+share of right ones, and what wrong tags cost. It fits the lines for gold trees to universal.csv and
+few-trees-universal.csv of docs/results, of sentences of up to 40 words; fifty trees are
+interpolated. Widths are of lines that were fitted without the branch or language. `errors` prints
+calibration errors of HeadConf= on the sentences of `tags`, with gold tags and with those of a
+tagger of a hundred sentences, of the universal parser and of a CRF of the hundred trees. `check`
+compares predictions for test files with their gold heads. `near` prints the distances of parts of
+the texts of `choose` and `check` to the nearest treebank learnt from, first in languages that the
+model knows; it reads no heads.
 """
 
 from __future__ import annotations
@@ -115,13 +117,19 @@ def learn(arguments: argparse.Namespace) -> None:
             if name not in read:
                 found = languages.read(universal.files_of(arguments.data, row["files"]), "required")
                 read[name] = random.Random(1).sample(found, min(SENTENCES, len(found)))
-            known = {"set": "left out", "network": Path(path).stem, "treebank": name, "branch": row["branch"]}
+            known = {
+                "set": "left out",
+                "network": Path(path).stem,
+                "treebank": name,
+                "branch": row["branch"],
+            }
             rows.append({**known, **measured(scorer, read[name])})
     write(arguments.rows, [row for row in rows if row["words"] >= LEAST], "left out")
 
 
 def fit(arguments: argparse.Namespace) -> None:
-    """Fits all numbers to the rows, and puts what lines without a branch or language say into these."""
+    """Fits all numbers to the rows, and puts what lines without a branch or language say into
+    these."""
     rows = csv_rows(arguments.rows)
     line, width = of_left_out([row for row in rows if row["set"] == "left out"])
     price = of_tags(line, width, [row for row in rows if row["set"] == "guessed tags"])
@@ -153,20 +161,26 @@ def of_left_out(rows: list[Row]) -> tuple[np.ndarray, float]:
         row["expected"] = share
     off = np.average(abs(said - y), weights=weights)
     inside, width = np.average(is_inside, weights=weights), nine_of_ten(odds, weights)
-    print(f"{len(rows)} parses of {len(of_treebank)} treebanks, {len(set(branches))} branches: off by")
-    print(f"{100 * off:.2f} points in the mean; 9 of 10 are within {width:.4f} nats of log-odds, and")
+    print(
+        f"{len(rows)} parses of {len(of_treebank)} treebanks, {len(set(branches))} branches: off by"
+    )
+    print(
+        f"{100 * off:.2f} points in the mean; 9 of 10 are within {width:.4f} nats of log-odds, and"
+    )
     print(f"{100 * inside:.1f} % within the width that the other branches have")
     return np.round(fitted(x, y, weights), 4), round(width, 4)
 
 
 def nine_of_ten(off: np.ndarray, weights: np.ndarray) -> float:
-    """What another one is within with a probability of .9: the k-th of n is what k of n + 1 are within."""
+    """What another one is within with a probability of .9: the k-th of n is what k of n + 1 are
+    within."""
     order = np.argsort(off)
     return float(np.interp(0.9, np.cumsum(weights[order]) / (weights.sum() + 1), off[order]))
 
 
 def of_trees() -> np.ndarray:
-    """The lines (K, 4) from the share without gold trees to that with some; widths leave a language out."""
+    """The lines (K, 4) from the share without gold trees to that with some; widths leave a language
+    out."""
     without = {
         row["language"]: row["dda40"]
         for row in csv_rows(RESULTS / "universal.csv")
@@ -206,12 +220,17 @@ def tags(arguments: argparse.Namespace) -> None:
     for path, code, scorer, text in of_sixteen(arguments):
         known = {"set": "guessed tags", "network": Path(path).stem, "treebank": code}
         rows += [{**known, **found} for found in with_guessed_tags(scorer, text)]
-        print(code, *(f"{row['tags']:.2f}: {row['right']:.3f}" for row in rows[-1 - len(TAGGED) :]), flush=True)
+        print(
+            code,
+            *(f"{row['tags']:.2f}: {row['right']:.3f}" for row in rows[-1 - len(TAGGED) :]),
+            flush=True,
+        )
     write(arguments.rows, rows, "guessed tags")
 
 
 def of_sixteen(arguments: argparse.Namespace) -> Iterator[tuple[str, str, Scorer, list[Sentence]]]:
-    """The file of a network, a language that it has not seen, the network, and the language's text, shuffled."""
+    """The file of a network, a language that it has not seen, the network, and the language's text,
+    shuffled."""
     retaggers = languages.by_language(arguments.retaggers)
     for each in arguments.models:
         path, _, codes = each.partition("=")
@@ -244,12 +263,18 @@ def errors(arguments: argparse.Namespace) -> None:
             found = find(parser.engine, words, margins=True)
             figures.append(universal.error(parser.calibration, words, found))
             trees = filtering.prepare(learnt_from).sentences
-            base = TextBase.of_text(scorer, [*trees, *words], Prior.of_text(load_rules(rules_path("best")), trees), 0.5)
-            crf = crf or FewTrees(ArcCrf(pace=0.5), None, has_seen_trees=True).fit(words, trees, base)
+            base = TextBase.of_text(
+                scorer, [*trees, *words], Prior.of_text(load_rules(rules_path("best")), trees), 0.5
+            )
+            crf = crf or FewTrees(ArcCrf(pace=0.5), None, has_seen_trees=True).fit(
+                words, trees, base
+            )
             crf.crf.base = base
             assert crf.calibration is not None
             calibration = crf.calibration.with_wrong_tags(1 - accuracy)
-            figures.append(universal.error(calibration, words, find(CrfEngine(crf.crf), words, margins=True)))
+            figures.append(
+                universal.error(calibration, words, find(CrfEngine(crf.crf), words, margins=True))
+            )
         rows.append(figures)
         print(code, *(f"{figure:.1f}" for figure in figures), flush=True)
     told = "universal, 100 trees; with guessed tags: universal, 100 trees"
@@ -259,12 +284,16 @@ def errors(arguments: argparse.Namespace) -> None:
 def of_tags(line: np.ndarray, of_line: float, rows: list[Row]) -> np.ndarray:
     """What wrong tags cost and its width (2,); in the rows, what is said without the language.
 
-    The width is what 9 of 10 need beside that of the line: the two errors cancel each other in part.
+    The width is what 9 of 10 need beside that of the line: the two errors cancel each other in
+    part.
     """
-    x, y, tags = (np.array([float(row[name]) for row in rows]) for name in ("marginal", "right", "tags"))
+    x, y, tags = (
+        np.array([float(row[name]) for row in rows]) for name in ("marginal", "right", "tags")
+    )
     total = log_odds(on_line(line, x)) - log_odds(y)
     loss = total.copy()
-    # With gold tags, too, the line is off in each language; only what comes on top is the wrong tags' doing.
+    # With gold tags, too, the line is off in each language; only what comes on top is the wrong
+    # tags' doing.
     of_language = np.array([row["treebank"] for row in rows])
     is_gold = tags == 1
     for language in set(of_language):
@@ -275,7 +304,9 @@ def of_tags(line: np.ndarray, of_line: float, rows: list[Row]) -> np.ndarray:
         price = slope(wrong[others], loss[others])
         odds = log_odds(y[k]) + loss[k] - price * share  # as far off as with gold tags
         row["expected"] = round(float(sigmoid(odds)), 4)
-        spread[k] = np.sqrt(max(0.0, (total[k] - price * share) ** 2 - of_line**2)) / share if share else 0
+        spread[k] = (
+            np.sqrt(max(0.0, (total[k] - price * share) ** 2 - of_line**2)) / share if share else 0
+        )
     price, each = slope(wrong, loss), np.full(len(rows), 1 / len(TAGGED))
     width, inside = nine_of_ten(spread[~is_gold], each[~is_gold]), 0
     for language in set(of_language):
@@ -308,9 +339,11 @@ def with_guessed_tags(scorer: Scorer, text: list[Sentence]) -> Iterator[Row]:
 
 
 def with_punctuation(gold: Sentence, guessed: Sentence) -> Sentence:
-    """The gold tree with guessed tags and features; punctuation as in gold, so that the same heads count."""
+    """The gold tree with guessed tags and features; punctuation as in gold, so that the same heads
+    count."""
     tags = tuple(
-        "PUNCT" if right == "PUNCT" else "X" if tag == "PUNCT" else tag for right, tag in zip(gold.tags, guessed.tags)
+        "PUNCT" if right == "PUNCT" else "X" if tag == "PUNCT" else tag
+        for right, tag in zip(gold.tags, guessed.tags)
     )
     return replace(gold, tags=tags, feats=guessed.feats, xpos=(), soft=guessed.soft)
 
@@ -324,14 +357,19 @@ def check(arguments: argparse.Namespace) -> None:
         rows.append({**known, **row, "expected": round(share, 4)})
         print(f"{code}: expected {100 * share:.1f}, right {100 * row['right']:.1f}")
     off = np.array([row["expected"] - row["right"] for row in rows])
-    print(f"{len(rows)} texts: off by {100 * abs(off).mean():.2f} points, with signs {100 * off.mean():+.2f}")
+    print(
+        f"{len(rows)} texts: off by {100 * abs(off).mean():.2f} points, with signs {100 * off.mean():+.2f}"
+    )
     write(arguments.rows, rows, arguments.set)
 
 
 def near(arguments: argparse.Namespace) -> None:
     parser = load(arguments.models[0])
     names = list(parser.model.provenance.treebanks)
-    folders = {row["language"]: row["text"].split("/")[0][3:] for row in csv_rows(universal.LISTS / "ud2.csv")}
+    folders = {
+        row["language"]: row["text"].split("/")[0][3:]
+        for row in csv_rows(universal.LISTS / "ud2.csv")
+    }
     languages = {folder.split("-")[0] for folder in names}
     arguments.codes, texts = [], []
     for arguments.set in ("choose", "check"):
@@ -377,7 +415,9 @@ def main() -> None:
     arguments = parser.parse_args()
     shown = [word if word != str(vars(arguments).get("data")) else "DIR" for word in sys.argv[1:]]
     print("python experiments/expect.py", shlex.join(shown))
-    {task.__name__: task for task in (learn, tags, errors, fit, check, near)}[arguments.task](arguments)
+    {task.__name__: task for task in (learn, tags, errors, fit, check, near)}[arguments.task](
+        arguments
+    )
 
 
 if __name__ == "__main__":

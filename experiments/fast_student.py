@@ -1,13 +1,16 @@
-"""What the fast student of a universal parser loses: one text teaches both, and both parse the test file.
+"""What the fast student of a universal parser loses: one text teaches both, and both parse the test
+file.
 
-    python experiments/fast_student.py G1.npz=fr,vi G2.npz=eu --data DIR [--text 500 2000] --rows rows.csv
+    python experiments/fast_student.py G1.npz=fr,vi G2.npz=eu --data DIR [--text 500 2000] --rows
+    rows.csv
 
-Each network has learnt from no relative of its languages. The text is the first sentences of a shuffle of a
-language's text file, and of its dev file where that is another one. `exact` is the universal parser, which
-has measured this text; `taught` the same with a share of the rule table, which the students learn from:
-`universal-fast` is the preset's perceptron of symbols, `words` one that sees FEATS, forms and punctuation, as
-after learning from trees. DDA is a percentage, of sentences of up to 15 and 40 words, without punctuation.
-Rows that are in --rows are not measured again.
+Each network has learnt from no relative of its languages. The text is the first sentences of a
+shuffle of a language's text file, and of its dev file where that is another one. `exact` is the
+universal parser, which has measured this text; `taught` the same with a share of the rule table,
+which the students learn from: `universal-fast` is the preset's perceptron of symbols, `words` one
+that sees FEATS, forms and punctuation, as after learning from trees. DDA is a percentage, of
+sentences of up to 15 and 40 words, without punctuation. Rows that are in --rows are not measured
+again.
 """
 
 from __future__ import annotations
@@ -72,7 +75,9 @@ def main() -> None:
     parser = file_list_parser(__doc__)
     parser.set_defaults(scored="test")
     parser.add_argument("models", nargs="+", help="FILE=CODE,CODE,...")
-    parser.add_argument("--text", type=int, nargs="+", default=[500, 2000], help="numbers of sentences")
+    parser.add_argument(
+        "--text", type=int, nargs="+", default=[500, 2000], help="numbers of sentences"
+    )
     parser.add_argument("--rows", type=Path, required=True)
     arguments = parser.parse_args()
     at_start = conditions()
@@ -89,7 +94,14 @@ def main() -> None:
                 if (bank.name, str(n)) in known:
                     continue
                 for name, short, long, seconds in measured(Path(model), text[:n], test):
-                    values = bank.name, str(n), name, f"{short:.2f}", f"{long:.2f}", f"{seconds:.1f}"
+                    values = (
+                        bank.name,
+                        str(n),
+                        name,
+                        f"{short:.2f}",
+                        f"{long:.2f}",
+                        f"{seconds:.1f}",
+                    )
                     rows.append(dict(zip(FIELDS, values)))
                 write_csv(arguments.rows, FIELDS, rows)
     print(at_start)

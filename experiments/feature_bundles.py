@@ -2,8 +2,8 @@
 
 python experiments/feature_bundles.py --data DIR --out resources/tagging/feature_bundles.txt
 
-The page offers them where a file says nothing yet. DIR is as of universal.py; treebanks with NonCommercial or GPL
-licences are left out. Each treebank counts the same.
+The page offers them where a file says nothing yet. DIR is as of universal.py; treebanks with
+NonCommercial or GPL licences are left out. Each treebank counts the same.
 """
 
 from __future__ import annotations
@@ -25,14 +25,20 @@ def main() -> None:
     """Counts, and writes the file."""
     parser = argument_parser(__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--treebanks", type=Path, default=TREEBANKS, help="list of files, branches and licences")
+    parser.add_argument(
+        "--treebanks", type=Path, default=TREEBANKS, help="list of files, branches and licences"
+    )
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     shares: defaultdict[str, Counter[str]] = defaultdict(Counter)
     branches: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     for row in filter(is_free, csv_rows(arguments.treebanks)):
-        sentences = chain.from_iterable(reading.read(path) for path in files_of(arguments.data, row["files"]))
-        counts = Counter(pair for one in sentences for pair in zip(one.tags, one.feats) if pair[1] != "_")
+        sentences = chain.from_iterable(
+            reading.read(path) for path in files_of(arguments.data, row["files"])
+        )
+        counts = Counter(
+            pair for one in sentences for pair in zip(one.tags, one.feats) if pair[1] != "_"
+        )
         for (tag, bundle), count in counts.items():
             shares[tag][bundle] += count / counts.total()
             branches[tag, bundle].add(row["branch"])

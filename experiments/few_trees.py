@@ -1,16 +1,20 @@
-"""Accuracy from no trees to a thousand: this learner, the trees alone, and UDPipe 1 with the same trees.
+"""Accuracy from no trees to a thousand: this learner, the trees alone, and UDPipe 1 with the same
+trees.
 
-    python experiments/few_trees.py --list experiments/lists/ud2.csv --set choose --data DIR --rows rows.jsonl
+    python experiments/few_trees.py --list experiments/lists/ud2.csv --set choose --data DIR --rows
+    rows.jsonl
 
-A language's file of gold trees is also its text: the k trees are the first of a shuffle, and learning from
-the text does not use its trees. Rows that are in --rows are not measured again, so the script can be
-interrupted. Without trees this is `best`, `vdgi train --preset best --train TEXT`; its time to learn is the
-total. UDPipe is included if `ufal.udpipe` can be imported; it learns from the sentences with punctuation.
+A language's file of gold trees is also its text: the k trees are the first of a shuffle, and
+learning from the text does not use its trees. Rows that are in --rows are not measured again, so
+the script can be interrupted. Without trees this is `best`, `vdgi train --preset best --train
+TEXT`; its time to learn is the total. UDPipe is included if `ufal.udpipe` can be imported; it
+learns from the sentences with punctuation.
 
-The system `universal` starts from a universal parser instead of the rule table. --universal names its model
-file; {} stands for the language, so that each can have a parser that has seen none of its relatives. The
-system `relations` measures the relations of `universal`, and those of a labeller that starts from the table.
-With --scored text, half of the sentences of each text, at random, are the text, and the others are scored.
+The system `universal` starts from a universal parser instead of the rule table. --universal names
+its model file; {} stands for the language, so that each can have a parser that has seen none of its
+relatives. The system `relations` measures the relations of `universal`, and those of a labeller
+that starts from the table. With --scored text, half of the sentences of each text, at random, are
+the text, and the others are scored.
 """
 
 from __future__ import annotations
@@ -66,7 +70,9 @@ class Pair:
 class Language:
     """Text, gold trees in the order of a shuffle, test sentences, and models learnt without trees."""
 
-    def __init__(self, files: Listed, rules: str, shuffle: int, both: bool = False, universal: str = "") -> None:
+    def __init__(
+        self, files: Listed, rules: str, shuffle: int, both: bool = False, universal: str = ""
+    ) -> None:
         self.name, self.both, self.rules = files.name, both, rules
         self.universal = universal.format(files.name)
         gold, test = pairs(files.text), pairs(files.scored)
@@ -109,7 +115,8 @@ class Language:
         return labeller.fit(usual, verb_order=self.prior.text.verb_order)
 
     def figures(self, learner: FewTrees, trees: Sequence[Sentence]) -> Row:
-        """Accuracies of the parser; if `both`, also of the CRF of a student, or of the student of a CRF."""
+        """Accuracies of the parser; if `both`, also of the CRF of a student, or of the student of a
+        CRF."""
         test = [pair.bare for pair in self.test]
         row = accuracies("", test, learner.predict(test))
         if self.both and learner.student:
@@ -143,7 +150,9 @@ def this(language: Language, gold: Sequence[Pair]) -> Row:
     return {
         **(language.figures(learner, trees) if language.both else accuracies("", test, heads)),
         **label_figures(test, labeller.predict(heads), labeller.predict(test)),
-        "ece": round(100 * calibration_error(np.concatenate([sure for _, sure in found]), right), 2),
+        "ece": round(
+            100 * calibration_error(np.concatenate([sure for _, sure in found]), right), 2
+        ),
         "learning_s": round(learnt - began, 2),
         "teaching_s": round(language.teaching_s, 2),
         "words_per_s": round(sum(map(len, test)) / (parsed - learnt)),
@@ -156,7 +165,8 @@ def from_universal(language: Language, gold: Sequence[Pair]) -> Row:
 
 
 def relations(language: Language, gold: Sequence[Pair]) -> Row:
-    """Relations in the trees of `from_universal`, also of a labeller that starts from the table alone."""
+    """Relations in the trees of `from_universal`, also of a labeller that starts from the table
+    alone."""
     other, trees = language.from_universal, [pair.bare for pair in gold]
     test = [pair.bare for pair in language.test if len(pair.bare) <= LIMITS[-1]]
     heads = other.settings.learner().fit([], trees, other.base).predict(test)
@@ -169,7 +179,8 @@ def relations(language: Language, gold: Sequence[Pair]) -> Row:
 
 
 def without_trees(language: Language) -> Row:
-    """The parser that the preset best learns from the text alone; with a universal parser its exact trees."""
+    """The parser that the preset best learns from the text alone; with a universal parser its exact
+    trees."""
     began = time.process_time()
     text = [replace(pair.whole, heads=None) for pair in language.gold]
     teacher = language.settings.teacher
@@ -180,7 +191,9 @@ def without_trees(language: Language) -> Row:
     is_universal = isinstance(teacher, UniversalTeacherSettings)
     parses = parser.parse_all(whole, vdgi.How(exact=is_universal))
     parsed = time.process_time()
-    heads = [without_punctuation(replace(s, heads=parse.heads))[0] for s, parse in zip(whole, parses)]
+    heads = [
+        without_punctuation(replace(s, heads=parse.heads))[0] for s, parse in zip(whole, parses)
+    ]
     test = [pair.bare for pair in language.test]
     labeller = language.labeller([])
     row = {}
@@ -200,7 +213,8 @@ def half_blanked(language: Language, gold: Sequence[Pair]) -> Row:
     """The learner, from the same trees with half of their heads removed at random."""
     rng = random.Random(7)
     partial = [
-        replace(pair.bare, heads=tuple(FREE if rng.random() < 0.5 else h for h in pair.bare.heads)) for pair in gold
+        replace(pair.bare, heads=tuple(FREE if rng.random() < 0.5 else h for h in pair.bare.heads))
+        for pair in gold
     ]
     return language.figures(language.learnt(partial), partial)
 
@@ -214,7 +228,9 @@ def half_of_trees(language: Language, gold: Sequence[Pair]) -> Row:
 def trees_only(language: Language, gold: Sequence[Pair]) -> Row:
     """A linear-time parser of tags that learns only from the trees."""
     trees = [pair.bare for pair in gold if 2 <= len(pair.bare) <= LONGEST_TREE]
-    student = WordPerceptron(feats=False, words=False, orders=1).fit([replace(tree, gaps=()) for tree in trees])
+    student = WordPerceptron(feats=False, words=False, orders=1).fit(
+        [replace(tree, gaps=()) for tree in trees]
+    )
     test = [pair.bare for pair in language.test]
     return accuracies("", test, student.predict([replace(s, gaps=()) for s in test]))
 
@@ -222,7 +238,9 @@ def trees_only(language: Language, gold: Sequence[Pair]) -> Row:
 def by_udpipe(language: Language, gold: Sequence[Pair]) -> Row:
     """UDPipe 1 with its own settings."""
     began = time.process_time()
-    model = udpipe.loaded(udpipe.train("".join(udpipe.conllu(pair.whole) for pair in gold), parser=""))
+    model = udpipe.loaded(
+        udpipe.train("".join(udpipe.conllu(pair.whole) for pair in gold), parser="")
+    )
     learnt = time.process_time()
     whole = [pair.whole for pair in language.test]
     parsed = [
@@ -239,15 +257,20 @@ def accuracies(prefix: str, test: Sequence[Sentence], parsed: Sequence[Sentence]
     return {f"{prefix}{limit}": round(figure, 2) for limit, figure in zip(LIMITS, figures)}
 
 
-def label_figures(test: Sequence[Sentence], labelled: Sequence[Sentence], on_gold: Sequence[Sentence]) -> Row:
-    """LAS, and label accuracy on gold heads, without subtypes, in per cent; sentences of up to 40 words."""
+def label_figures(
+    test: Sequence[Sentence], labelled: Sequence[Sentence], on_gold: Sequence[Sentence]
+) -> Row:
+    """LAS, and label accuracy on gold heads, without subtypes, in per cent; sentences of up to 40
+    words."""
     n_words = both = labels = 0
     for sentence, parsed, gold in zip(test, labelled, on_gold):
         if len(sentence) > LIMITS[-1]:
             continue
         n_words += len(sentence)
         for d, relation in enumerate(map(relation_of, sentence.deprels)):
-            both += parsed.heads[d] == sentence.heads[d] and relation_of(parsed.deprels[d]) == relation
+            both += (
+                parsed.heads[d] == sentence.heads[d] and relation_of(parsed.deprels[d]) == relation
+            )
             labels += relation_of(gold.deprels[d]) == relation
     return {"las": round(100 * both / n_words, 2), "labels": round(100 * labels / n_words, 2)}
 
@@ -299,7 +322,11 @@ def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
     trees, languages = arguments.trees, [files.name for files in listed(arguments)]
     header = ["", *(f"k = {k}" for k in trees)]
     wanted = {(name, k) for name in languages for k in trees}
-    rows = [row for row in rows if (row["language"], row["k"]) in wanted and row["shuffle"] <= arguments.shuffles]
+    rows = [
+        row
+        for row in rows
+        if (row["language"], row["k"]) in wanted and row["shuffle"] <= arguments.shuffles
+    ]
     print_table(
         f"DDA, test <={LIMITS[0]}/<={LIMITS[1]}, mean of the languages",
         header,
@@ -310,7 +337,9 @@ def print_tables(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
         print_table(f"{system}, by language", header, lines)
     for system in WITHOUT_TREES:
         if system in arguments.systems:
-            print_table(f"{system}: labels, speed; means", header, detail_lines(rows, system, trees))
+            print_table(
+                f"{system}: labels, speed; means", header, detail_lines(rows, system, trees)
+            )
 
 
 def draw(rows: Sequence[Row], arguments: argparse.Namespace) -> None:
@@ -344,11 +373,15 @@ def mean_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list[l
     lines = [[system, *(cell(rows, system, k) for k in trees)]]
     for other in ("exact", "fast"):
         if any(row["system"] == system and f"{other} 15" in row for row in rows):
-            lines.append([f"{system}, {other}", *(cell(rows, system, k, f"{other} ") for k in trees)])
+            lines.append(
+                [f"{system}, {other}", *(cell(rows, system, k, f"{other} ") for k in trees)]
+            )
     return lines
 
 
-def cell(rows: Sequence[Row], system: str, k: int, prefix: str = "", name: str | None = None) -> str:
+def cell(
+    rows: Sequence[Row], system: str, k: int, prefix: str = "", name: str | None = None
+) -> str:
     """Both means, of one language, or of all with a row."""
     values = [
         [statistics.mean(row[f"{prefix}{limit}"] for row in mine) for limit in LIMITS]
@@ -373,13 +406,23 @@ def detail_lines(rows: Sequence[Row], system: str, trees: Sequence[int]) -> list
     return [
         [
             title,
-            *(shown(row[name] for mine in by_language(rows, system, k) for row in mine if name in row) for k in trees),
+            *(
+                shown(
+                    row[name]
+                    for mine in by_language(rows, system, k)
+                    for row in mine
+                    if name in row
+                )
+                for k in trees
+            ),
         ]
         for name, title in names.items()
     ]
 
 
-def by_language(rows: Sequence[Row], system: str, k: int, name: str | None = None) -> list[list[Row]]:
+def by_language(
+    rows: Sequence[Row], system: str, k: int, name: str | None = None
+) -> list[list[Row]]:
     """The rows of one system and k, grouped by language."""
     chosen: dict[str, list[Row]] = {}
     for row in rows:
@@ -400,11 +443,19 @@ def main() -> None:
     parser.set_defaults(scored="test")
     parser.add_argument("--trees", type=int, nargs="+", default=[0, 3, 10, 30, 100, 300, 1000])
     parser.add_argument("--shuffles", type=int, default=3)
-    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=["this", "trees only", "UDPipe"])
+    parser.add_argument(
+        "--systems", nargs="+", choices=list(SYSTEMS), default=["this", "trees only", "UDPipe"]
+    )
     parser.add_argument("--rules", default="best")
-    parser.add_argument("--universal", default="", help="model file of a universal parser; {}: the language")
-    parser.add_argument("--both", action="store_true", help="also parse with the CRF, or with its student")
-    parser.add_argument("--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to")
+    parser.add_argument(
+        "--universal", default="", help="model file of a universal parser; {}: the language"
+    )
+    parser.add_argument(
+        "--both", action="store_true", help="also parse with the CRF, or with its student"
+    )
+    parser.add_argument(
+        "--rows", type=Path, required=True, help="file of measured rows, JSON a line; is added to"
+    )
     parser.add_argument("--picture", help="draw learning curves into this file, such as curves.svg")
     arguments = parser.parse_args()
     if "UDPipe" in arguments.systems and not udpipe.is_installed():

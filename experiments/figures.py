@@ -3,9 +3,9 @@
     python experiments/figures.py            writes them, and docs/results/figures.csv
     python experiments/figures.py --check    only lists the pages that differ from the rows; exit status 1: some do
 
-A page has figures between `<!-- figure NAME -->` and `<!-- end -->`; NAME is a key of FIGURES. figures.csv
-lists each with its value, the file of rows, the command that made them, and the commit that last changed that
-file.
+A page has figures between `<!-- figure NAME -->` and `<!-- end -->`; NAME is a key of FIGURES.
+figures.csv lists each with its value, the file of rows, the command that made them, and the commit
+that last changed that file.
 """
 
 from __future__ import annotations
@@ -81,10 +81,15 @@ def inside_of_check() -> str:
 
 
 def off_with_fifty() -> str:
-    """How far the mean share with fifty trees, measured later, is from the interpolated one, in points."""
+    """How far the mean share with fifty trees, measured later, is from the interpolated one, in
+    points."""
     line = next(row[1:3] for row in expectation().trees if row[0] == 50)
     none, fifty = (
-        {row["language"]: float(row["dda40"]) / 100 for row in rows(_FRONT) if (row["system"], row["k"]) == key}
+        {
+            row["language"]: float(row["dda40"]) / 100
+            for row in rows(_FRONT)
+            if (row["system"], row["k"]) == key
+        }
         for key in (("universal", "0"), ("universal", "50"))
     )
     errors = [100 * (float(on_line(line, none[code])) - fifty[code]) for code in none]
@@ -95,7 +100,8 @@ _WEAK = "few-trees-weak.csv"
 
 
 def weak(k: int, *columns: str, language: str = "") -> str:
-    """Means of the languages of which few heads are right, or of one; each is the mean of three draws of k trees."""
+    """Means of the languages of which few heads are right, or of one; each is the mean of three
+    draws of k trees."""
     some = [row for row in rows(_WEAK) if row["k"] == str(k) and language in ("", row["language"])]
     return means(some, columns)  # all languages have as many rows
 
@@ -103,13 +109,16 @@ def weak(k: int, *columns: str, language: str = "") -> str:
 def by_weak_language(k: int) -> dict[str, float]:
     """The shares of right heads, in sentences of up to 40 words, of each of them."""
     return {
-        language: float(weak(k, "dda40", language=language)) for language in {row["language"] for row in rows(_WEAK)}
+        language: float(weak(k, "dda40", language=language))
+        for language in {row["language"] for row in rows(_WEAK)}
     }
 
 
 def weak_gain(k: int) -> str:
     """The least and the largest gain by k trees, in points."""
-    gains = [figure - by_weak_language(0)[language] for language, figure in by_weak_language(k).items()]
+    gains = [
+        figure - by_weak_language(0)[language] for language, figure in by_weak_language(k).items()
+    ]
     return f"{min(gains):.0f} to {max(gains):.0f}"
 
 
@@ -119,7 +128,10 @@ def weak_as_said(k: int) -> str:
     return f"{np.mean([100 * on_line(line, figure / 100) for figure in by_weak_language(0).values()]):.1f}"
 
 
-_KNOWLEDGE = "docs/results/best.csv", "python experiments/knowledge.py --list experiments/lists/ud2.csv"
+_KNOWLEDGE = (
+    "docs/results/best.csv",
+    "python experiments/knowledge.py --list experiments/lists/ud2.csv",
+)
 _UNIVERSAL = "docs/results/universal.csv", "python experiments/universal.py score"
 _FEW_TREES = "python experiments/few_trees.py --list experiments/lists/ud2.csv --set choose"
 _FRONT = "front-page.csv"
@@ -143,8 +155,12 @@ def _of_universal(system: str, name: str) -> Callable[[], str]:
 
 def _of_front(system: str, k: int) -> Figure:
     """A system of the front page with k trees; without any, the universal parser is as it comes."""
-    command = "python experiments/universal.py score" if (system, k) == ("universal", 0) else _FEW_TREES
-    return Figure(f"docs/results/{_FRONT}", command, lambda: mean(_FRONT, DDA, system=system, k=str(k)))
+    command = (
+        "python experiments/universal.py score" if (system, k) == ("universal", 0) else _FEW_TREES
+    )
+    return Figure(
+        f"docs/results/{_FRONT}", command, lambda: mean(_FRONT, DDA, system=system, k=str(k))
+    )
 
 
 _REPLICATION = "docs/results/replication.csv"
@@ -242,11 +258,17 @@ _TABLES = {
             "fixed-lambda-RL-SN",
         ),
     ),
-    "t7": _replicated(replication.speed, "docs/results/replication-speed.csv", "python experiments/parsing_speed.py"),
+    "t7": _replicated(
+        replication.speed,
+        "docs/results/replication-speed.csv",
+        "python experiments/parsing_speed.py",
+    ),
     "lambda.released": _replicated(partial(replication.largest_lambda, "released-lambda")),
     "lambda.code": _replicated(partial(replication.largest_lambda, "UniversalRules-released")),
     "lambda.dual": _replicated(partial(replication.largest_lambda, *_DUAL)),
-    "lambda.second": _replicated(partial(replication.largest_lambda, "UniversalRules", "UniversalRules-dev")),
+    "lambda.second": _replicated(
+        partial(replication.largest_lambda, "UniversalRules", "UniversalRules-dev")
+    ),
     "lambda.rl-sn": _replicated(partial(replication.largest_lambda, "RL-SN")),
     "lengths": _replicated(
         replication.long_sentences,
@@ -285,7 +307,9 @@ _ANNOTATOR = "python experiments/annotate.py --preset 'few-trees-{}.toml' --orde
 
 _PAGE_TABLES = {
     **{
-        f"best.{name}.{decoder}": _rows("best.csv", _KNOWLEDGE[1], page_tables.best_by_language(name, decoder))
+        f"best.{name}.{decoder}": _rows(
+            "best.csv", _KNOWLEDGE[1], page_tables.best_by_language(name, decoder)
+        )
         for name in ("choose", "check", "v1")
         for decoder in ("student", "teacher")
     },
@@ -302,22 +326,34 @@ _PAGE_TABLES = {
         for n in (500, 2000)
     },
     "few-trees.means": _rows("few-trees-universal.csv", _FEW_TREES, page_tables.few_trees_means),
-    "few-trees.languages": _rows("few-trees-universal.csv", _FEW_TREES, page_tables.few_trees_languages),
-    "few-trees.relations": _rows("few-trees-relations.csv", _FEW_TREES, page_tables.few_trees_relations),
+    "few-trees.languages": _rows(
+        "few-trees-universal.csv", _FEW_TREES, page_tables.few_trees_languages
+    ),
+    "few-trees.relations": _rows(
+        "few-trees-relations.csv", _FEW_TREES, page_tables.few_trees_relations
+    ),
     "front.means": _rows(_FRONT, _FEW_TREES, page_tables.front_means),
     **{
         f"front.{name}.languages": _rows(_FRONT, _FEW_TREES, page_tables.front_languages(system))
         for name, system in (("best", "best"), ("udpipe", "UDPipe"))
     },
     **{
-        f"labels.{name}": _rows("labels.csv", f"python experiments/label_table.py {_LISTED}", page_tables.labels(name))
+        f"labels.{name}": _rows(
+            "labels.csv", f"python experiments/label_table.py {_LISTED}", page_tables.labels(name)
+        )
         for name in ("choose", "check")
     },
     "labels.renamed": _rows(
-        "own-relations.csv", f"python experiments/own_relations.py {_LISTED}", page_tables.renamed_relations
+        "own-relations.csv",
+        f"python experiments/own_relations.py {_LISTED}",
+        page_tables.renamed_relations,
     ),
-    "raw.trees": _rows("raw-trees.csv", f"python experiments/raw_trees.py {_LISTED}", page_tables.raw_trees),
-    "raw.features": _rows("raw-features.csv", f"python experiments/raw_trees.py {_LISTED}", page_tables.raw_features),
+    "raw.trees": _rows(
+        "raw-trees.csv", f"python experiments/raw_trees.py {_LISTED}", page_tables.raw_trees
+    ),
+    "raw.features": _rows(
+        "raw-features.csv", f"python experiments/raw_trees.py {_LISTED}", page_tables.raw_features
+    ),
     "raw.tags": _rows("raw-text.csv", _TAGS, page_tables.tags("raw-text.csv", _TAG_COLUMNS)),
     "raw.list": _rows("raw-text-list.csv", _TAGS, page_tables.tags("raw-text-list.csv", ["UPOS"])),
     "annotate.changes": _rows("annotate-universal.csv", _ANNOTATOR, page_tables.changes),
@@ -325,7 +361,9 @@ _PAGE_TABLES = {
     "eight.systems": _replicated(page_tables.published_here),
     **{
         name: _rows(
-            f"{path}.csv", "written by hand: words", page_tables.of_words(f"{path}.csv", lambda of: FIGURES[of].make())
+            f"{path}.csv",
+            "written by hand: words",
+            page_tables.of_words(f"{path}.csv", lambda of: FIGURES[of].make()),
         )
         for name, path in (
             ("summary", "summary"),
@@ -344,36 +382,63 @@ FIGURES = {
     "universal.check": Figure(*_UNIVERSAL, _of_universal("shipped", "check")),
     "universal.choose": _of_front("universal", 0),
     "best.check.15": Figure(*_KNOWLEDGE, lambda: _of_best("check")().partition("/")[0]),
-    "universal.check.15": Figure(*_UNIVERSAL, lambda: _of_universal("shipped", "check")().partition("/")[0]),
+    "universal.check.15": Figure(
+        *_UNIVERSAL, lambda: _of_universal("shipped", "check")().partition("/")[0]
+    ),
     **{f"trees.{k}": _of_front("best", k) for k in _NUMBERS},
     **{f"exact.trees.{k}": _of_front("best, exact", k) for k in _NUMBERS},
     **{f"universal.trees.{k}": _of_front("universal", k) for k in _NUMBERS},
     **{f"fast.trees.{k}": _of_front("universal, fast", k) for k in _NUMBERS},
     "udpipe.50": _of_front("UDPipe", 50),
     "udpipe.300": Figure(*_UDPIPE, lambda: mean("few-trees-udpipe.csv", DDA, k="300")),
-    **{f"udpipe.{k}.languages": Figure(*_UDPIPE, partial(page_tables.beside_udpipe, k)) for k in (300, 1000)},
+    **{
+        f"udpipe.{k}.languages": Figure(*_UDPIPE, partial(page_tables.beside_udpipe, k))
+        for k in (300, 1000)
+    },
     "weak": Figure(f"docs/results/{_WEAK}", _WEAKLY, page_tables.weak_languages),
-    **{f"weak.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak, k, "dda15", "dda40")) for k in (0, 10, 50)},
-    **{f"weak.gain.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak_gain, k)) for k in (10, 50)},
-    **{f"weak.said.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak_as_said, k)) for k in (10, 50)},
+    **{
+        f"weak.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak, k, "dda15", "dda40"))
+        for k in (0, 10, 50)
+    },
+    **{
+        f"weak.gain.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak_gain, k))
+        for k in (10, 50)
+    },
+    **{
+        f"weak.said.{k}": Figure(f"docs/results/{_WEAK}", _WEAKLY, partial(weak_as_said, k))
+        for k in (10, 50)
+    },
     "expect.check": Figure(*_EXPECT, page_tables.expected_of_check),
     "expect.branches": Figure(*_EXPECT, page_tables.expected_of_branches),
     "expect.tags": Figure(*_EXPECT, page_tables.expected_of_tags),
     "guessed.heads": Figure(
-        "docs/results/guessed-tags.csv", "python experiments/guessed_tags.py", page_tables.heads_of_guesses
+        "docs/results/guessed-tags.csv",
+        "python experiments/guessed_tags.py",
+        page_tables.heads_of_guesses,
     ),
     "expect.check.off": Figure(*_EXPECT, lambda: off("check")),
     "expect.check.inside": Figure(*_EXPECT, inside_of_check),
-    "retagger": Figure("docs/results/retagger.csv", "python experiments/retagger.py score", page_tables.retagged),
-    "keys": Figure("docs/results/annotate-keys.csv", "python experiments/annotate_keys.py", page_tables.keys),
+    "retagger": Figure(
+        "docs/results/retagger.csv", "python experiments/retagger.py score", page_tables.retagged
+    ),
+    "keys": Figure(
+        "docs/results/annotate-keys.csv", "python experiments/annotate_keys.py", page_tables.keys
+    ),
     "consistency": Figure(*_PLANTED, page_tables.planted),
-    "consistency.as-many": Figure(*_PLANTED, partial(page_tables.planted_found, "as many as errors")),
+    "consistency.as-many": Figure(
+        *_PLANTED, partial(page_tables.planted_found, "as many as errors")
+    ),
     "consistency.200": Figure(*_PLANTED, partial(page_tables.planted_found, "first 200")),
     "expect.fifty.off": Figure(f"docs/results/{_FRONT}", _FEW_TREES, off_with_fifty),
     "expect.left.off": Figure(*_EXPECT, lambda: off("left out")),
-    **{f"eight.{name}": _replicated(partial(replication.mean, system)) for name, system in _EIGHT.items()},
     **{
-        f"wsj.{name.replace(' ', '-')}": _replicated(partial(replication.mean, name, *replication.WSJ), command=_WSJ)
+        f"eight.{name}": _replicated(partial(replication.mean, system))
+        for name, system in _EIGHT.items()
+    },
+    **{
+        f"wsj.{name.replace(' ', '-')}": _replicated(
+            partial(replication.mean, name, *replication.WSJ), command=_WSJ
+        )
         for name in _ON_WSJ
     },
     **{
@@ -384,14 +449,19 @@ FIGURES = {
         for model in models
     },
     **{
-        f"difference.{name}": _replicated(partial(replication.difference, *pair)) for name, pair in _DIFFERENCES.items()
+        f"difference.{name}": _replicated(partial(replication.difference, *pair))
+        for name, pair in _DIFFERENCES.items()
     },
     **{
-        f"effect.{name}": _replicated(partial(replication.effect, change), "docs/results/replication-dev.csv", _CHANGED)
+        f"effect.{name}": _replicated(
+            partial(replication.effect, change), "docs/results/replication-dev.csv", _CHANGED
+        )
         for name, change in _EFFECTS.items()
     },
     **{
-        f"difference.{name}": _replicated(partial(replication.difference, *pair, *replication.WSJ), command=_WSJ)
+        f"difference.{name}": _replicated(
+            partial(replication.difference, *pair, *replication.WSJ), command=_WSJ
+        )
         for name, pair in _DIFFERENCES_ON_WSJ.items()
     },
     **{f"replication.{name}": figure for name, figure in _TABLES.items()},
@@ -432,7 +502,9 @@ def outdated() -> list[Path]:
     texts = {path: path.read_text(encoding="utf-8") for path in PAGES}
     differing = [path for path, text in texts.items() if filled(text) != text]
     differing += [
-        PICTURES / name for name, draw in curves.DRAWN.items() if (PICTURES / name).read_text("utf-8") != draw()
+        PICTURES / name
+        for name, draw in curves.DRAWN.items()
+        if (PICTURES / name).read_text("utf-8") != draw()
     ]
     with open(LIST, encoding="utf-8") as lines:
         is_listed = [row[:-1] for row in csv.reader(lines)] == listed()

@@ -2,10 +2,11 @@
 
     python experiments/first_run.py FILE.conllu ... [--model universal] [--megabytes 20]
 
-The files, repeated up to a size, are parsed twice by a copy of the package that has no machine code. Python's
-byte code is there for both, as after `pip install`: the copy has parsed a file before, and what numba
-compiled then is deleted. The table has seconds by the clock, CPU seconds of all processes, and the longest
-time for which the terminal showed nothing new: messages and the progress bar are new.
+The files, repeated up to a size, are parsed twice by a copy of the package that has no machine
+code. Python's byte code is there for both, as after `pip install`: the copy has parsed a file
+before, and what numba compiled then is deleted. The table has seconds by the clock, CPU seconds of
+all processes, and the longest time for which the terminal showed nothing new: messages and the
+progress bar are new.
 """
 
 from __future__ import annotations

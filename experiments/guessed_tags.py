@@ -56,7 +56,9 @@ def scores(gold: list[Sentence], found: list[Sentence]) -> list[float]:
             if keep:
                 n += 1
                 same = r.partition(":")[0] == relation.partition(":")[0]
-                for k, hit in enumerate((h == head, h == head and same, t == tag, t == tag and f == feats)):
+                for k, hit in enumerate(
+                    (h == head, h == head and same, t == tag, t == tag and f == feats)
+                ):
                     right[k] += hit
     return [*(100 * hits / max(1, n) for hits in right), n]
 
@@ -70,7 +72,9 @@ def main() -> None:
     parser.add_argument("--raw", type=int, default=400)
     parser.add_argument("--most", type=int, default=300)
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
-    parser.add_argument("--out", type=Path, required=True, help="rows, as CSV; those there are not made again")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="rows, as CSV; those there are not made again"
+    )
     arguments = parser.parse_args()
     at_start = conditions()
     rows = list(csv_rows(arguments.out))
@@ -81,7 +85,9 @@ def main() -> None:
         universal = Parser(pack(load_network(Path(networks[files.name])), {}))
         text = [s for path in files.text for s in reading.read(path, heads="ignored")]
         random.Random(1).shuffle(text)
-        test = [s for path in files.scored for s in reading.read(path, heads="required")][: arguments.most]
+        test = [s for path in files.scored for s in reading.read(path, heads="required")][
+            : arguments.most
+        ]
         for k in arguments.tagged:
             if all((files.name, str(k), system) in done for system in arguments.systems):
                 continue
@@ -108,8 +114,16 @@ def main() -> None:
     for k in arguments.tagged:
         for system in arguments.systems:
             own = [row for row in rows if (str(row["tagged"]), row["system"]) == (str(k), system)]
-            means = [sum(float(row[name]) for row in own) / max(1, len(own)) for name in HEADER[3:7]]
-            print(k, system, "mean of", len(own), *(f"{name} {x:.2f}" for name, x in zip(HEADER[3:7], means)))
+            means = [
+                sum(float(row[name]) for row in own) / max(1, len(own)) for name in HEADER[3:7]
+            ]
+            print(
+                k,
+                system,
+                "mean of",
+                len(own),
+                *(f"{name} {x:.2f}" for name, x in zip(HEADER[3:7], means)),
+            )
 
 
 if __name__ == "__main__":

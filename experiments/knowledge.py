@@ -1,9 +1,10 @@
-"""The value of the knowledge in a rule table, by language: systems and ablations over a list of treebanks.
+"""The value of the knowledge in a rule table, by language: systems and ablations over a list of
+treebanks.
 
     python experiments/knowledge.py --list experiments/lists/ud2.csv --data DIR --out rows.csv
-    python experiments/knowledge.py ... --systems best best-without-feats --max-test 350 --max-text 450
-    python experiments/knowledge.py ... --ablate best
-    python experiments/knowledge.py --out rows.csv --table
+    python experiments/knowledge.py ... --systems best best-without-feats --max-test 350 --max-text
+    450 python experiments/knowledge.py ... --ablate best python experiments/knowledge.py --out
+    rows.csv --table
 
 The trees of the text are not read, unless --scored text scores on them, for choosing. Each row of the output
 is one system on one treebank and is never made twice; the table summarises the rows. `delexicalised` needs
@@ -103,7 +104,9 @@ def systems_of(names: Sequence[str], ablated: str) -> list[System]:
     return result
 
 
-def run(system: System, text: Sequence[Sentence], gold: Sequence[Sentence], seeds: int, em: int) -> Iterator[tuple]:
+def run(
+    system: System, text: Sequence[Sentence], gold: Sequence[Sentence], seeds: int, em: int
+) -> Iterator[tuple]:
     """(decoder, figures, CPU seconds of learning) of one system on one treebank."""
     assert system.rules is not None
     text, gold = ([s.ignoring(system.removed) for s in sentences] for sentences in (text, gold))
@@ -133,7 +136,9 @@ def sources_of(arguments: argparse.Namespace) -> dict[str, list[Sentence]]:
     first = csv_rows(arguments.list)[0]["set"]
     every = argparse.Namespace(**{**vars(arguments), "set": first, "languages": None})
     found = {
-        bank.name: drawn([s for s in read(bank.text) if s.heads and is_projective(s.heads)], N_TREES)
+        bank.name: drawn(
+            [s for s in read(bank.text) if s.heads and is_projective(s.heads)], N_TREES
+        )
         for bank in listed(every)
     }
     if sum(map(bool, found.values())) < 2:
@@ -146,7 +151,9 @@ def heads(student: WordPerceptron, text: Sequence[Sentence]) -> list[tuple[int, 
     return [tree.heads or () for tree in student.predict(text)]
 
 
-def delexicalised(others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence], seeds: int) -> tuple:
+def delexicalised(
+    others: Sequence[Sequence[Sentence]], gold: Sequence[Sentence], seeds: int
+) -> tuple:
     """(decoder, figures, CPU seconds of learning) of parsers of tags that learn these trees."""
     trees, results = balanced(others), []
     start = time.process_time()
@@ -169,13 +176,27 @@ def main() -> None:
     """Makes the rows that are missing, and prints tables of all."""
     parser = file_list_parser(__doc__)
     parser.set_defaults(scored="test")
-    parser.add_argument("--out", type=Path, required=True, help="rows, CSV; those there are not made again")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="rows, CSV; those there are not made again"
+    )
     parser.add_argument("--systems", nargs="+", default=["best"], metavar="SYSTEM")
-    parser.add_argument("--ablate", default="", metavar="TABLE", help="also the table without each of its parts")
+    parser.add_argument(
+        "--ablate", default="", metavar="TABLE", help="also the table without each of its parts"
+    )
     parser.add_argument("--seeds", type=int, default=3, help="of the student; 0: teacher only")
-    parser.add_argument("--max-test", type=int, default=10**9, metavar="N", help="score on N sentences drawn at random")
-    parser.add_argument("--max-text", type=int, default=10**9, metavar="N", help="EM on the first N short sentences")
-    parser.add_argument("--table", action="store_true", help="print tables of the rows, train nothing")
+    parser.add_argument(
+        "--max-test",
+        type=int,
+        default=10**9,
+        metavar="N",
+        help="score on N sentences drawn at random",
+    )
+    parser.add_argument(
+        "--max-text", type=int, default=10**9, metavar="N", help="EM on the first N short sentences"
+    )
+    parser.add_argument(
+        "--table", action="store_true", help="print tables of the rows, train nothing"
+    )
     arguments = parser.parse_args()
     if DELEXICALISED in arguments.systems and not arguments.seeds:
         parser.error(f"{DELEXICALISED} is a student, and --seeds 0 is for teachers only")
@@ -185,7 +206,9 @@ def main() -> None:
     wanted = arguments.languages
     made = [row for row in csv_rows(arguments.out) if not wanted or row["language"] in wanted]
     for decoder in ("student", "teacher"):
-        print(f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)")
+        print(
+            f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)"
+        )
         print(table(made, decoder))
 
 

@@ -1,6 +1,8 @@
-"""Tables of labels on gold heads: words whose universal relation is right, and F1 of nsubj and of obj.
+"""Tables of labels on gold heads: words whose universal relation is right, and F1 of nsubj and of
+obj.
 
-    python experiments/label_table.py --list experiments/lists/ud2.csv --data DIR --scored test --tables ud2 my.txt
+    python experiments/label_table.py --list experiments/lists/ud2.csv --data DIR --scored test
+    --tables ud2 my.txt
 
 `--rows` writes a row for each treebank and table of labels.
 """
@@ -27,7 +29,11 @@ HEADER = ("set", "language", "scored", "table", "right", "nsubj", "obj")
 
 def figures(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:
     """In per cent: relations right, F1 of nsubj, F1 of obj."""
-    pairs = Counter((relation_of(x), relation_of(y)) for a, b in zip(gold, found) for x, y in zip(a.deprels, b.deprels))
+    pairs = Counter(
+        (relation_of(x), relation_of(y))
+        for a, b in zip(gold, found)
+        for x, y in zip(a.deprels, b.deprels)
+    )
     right = sum(n for (x, y), n in pairs.items() if x == y)
     scores = [100 * right / pairs.total()]
     for name in ("nsubj", "obj"):
@@ -48,9 +54,17 @@ def main() -> None:
         order = Prior.of_text(load_rules(rules_path("best")), text).text.verb_order
         labellers = [Labeller(load(name), verb_order=order) for name in arguments.tables]
         scores = [figures(test, one.predict(test)) for one in labellers]
-        rows.append([files.name, order.name.lower(), *(f"{x:.1f}" for three in scores for x in three)])
+        rows.append(
+            [files.name, order.name.lower(), *(f"{x:.1f}" for three in scores for x in three)]
+        )
         for name, three in zip(arguments.tables, scores):
-            row = [files.set, files.name, arguments.scored, Path(name).stem, *(f"{x:.2f}" for x in three)]
+            row = [
+                files.set,
+                files.name,
+                arguments.scored,
+                Path(name).stem,
+                *(f"{x:.2f}" for x in three),
+            ]
             made.append(dict(zip(HEADER, row)))
     print(at_start)
     columns = [f"{name}{what}" for name in arguments.tables for what in ("", ", nsubj", ", obj")]

@@ -1,4 +1,5 @@
-"""Shared by the accuracy scripts: options that name languages, their sentences, and scores of trees."""
+"""Shared by the accuracy scripts: options that name languages, their sentences, and scores of
+trees."""
 
 from __future__ import annotations
 
@@ -23,10 +24,14 @@ LIMITS_SHOWN = " / ".join(attachment.length_label(limit) for limit in LIMITS)
 def file_list_parser(description: str | None) -> argparse.ArgumentParser:
     """A parser of the command line with `--list` and the options that choose files from the list."""
     parser = measuring.argument_parser(description)
-    parser.add_argument("--list", type=Path, default=LISTS / "ud2.csv", help="treebanks: set,language,text,test")
+    parser.add_argument(
+        "--list", type=Path, default=LISTS / "ud2.csv", help="treebanks: set,language,text,test"
+    )
     parser.add_argument("--set", help="only those of this set of the list")
     parser.add_argument("--languages", nargs="+", metavar="CODE", help="only these")
-    parser.add_argument("--data", type=Path, default=Path("."), help="folder that the list's files are in")
+    parser.add_argument(
+        "--data", type=Path, default=Path("."), help="folder that the list's files are in"
+    )
     parser.add_argument(
         "--scored",
         choices=("text", "dev", "test"),
@@ -63,17 +68,24 @@ def listed(arguments: argparse.Namespace) -> list[Listed]:
 
 def by_language(files: Iterable[str]) -> dict[str, str]:
     """From FILE=CODE,CODE,... to the file of each code."""
-    return {code: name for name, _, codes in (each.partition("=") for each in files) for code in codes.split(",")}
+    return {
+        code: name
+        for name, _, codes in (each.partition("=") for each in files)
+        for code in codes.split(",")
+    }
 
 
-def read(paths: Iterable[Path], heads: reading.HeadPolicy = "optional", max_len: int | None = None) -> list[Sentence]:
+def read(
+    paths: Iterable[Path], heads: reading.HeadPolicy = "optional", max_len: int | None = None
+) -> list[Sentence]:
     """The sentences of files, without punctuation."""
     text = (sentence for path in paths for sentence in reading.read(path, heads=heads))
     return filtering.prepare(text, protocols.STANDARD, max_len=max_len).sentences
 
 
 def drawn(sentences: Sequence[Sentence], number: int) -> list[Sentence]:
-    """This many of the sentences with trees and within the length limit, drawn at random, in their order."""
+    """This many of the sentences with trees and within the length limit, drawn at random, in their
+    order."""
     found = [s for s in sentences if s.heads and len(s) <= max(LIMITS)]
     order = np.random.default_rng(0).permutation(len(found))[:number]
     return [found[k] for k in sorted(order)]
@@ -90,7 +102,8 @@ def dda(gold: Sequence[Sentence], trees: Iterable[Sequence[int]]) -> tuple[float
 
 
 def calibration_error(probabilities: ArrayLike, right: ArrayLike, n_bins: int = 10) -> float:
-    """Expected calibration error, from 0 to 1: mean distance of confidence and accuracy in equal bins.
+    """Expected calibration error, from 0 to 1: mean distance of confidence and accuracy in equal
+    bins.
 
     >>> calibration_error([0.95, 0.95], [True, False])
     0.45

@@ -1,6 +1,8 @@
-"""Shared by all scripts: options, rows in files, memory and time of a fresh process, tables, the machine.
+"""Shared by all scripts: options, rows in files, memory and time of a fresh process, tables, the
+machine.
 
-Times are CPU seconds, because other work on the machine affects them little; it affects ratios least.
+Times are CPU seconds, because other work on the machine affects them little; it affects ratios
+least.
 """
 
 from __future__ import annotations
@@ -32,19 +34,23 @@ print(used.ru_maxrss, used.ru_utime + used.ru_stime)
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
     """A parser of the command line whose help is the script's docstring as it stands."""
-    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    return argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
 
 
 def memory_and_time(command: Sequence[str]) -> tuple[float, float]:
     """Peak resident memory, in MB, and CPU seconds of a command in a process of its own.
 
-    A small process in between starts it, because a process started directly from here would inherit the peak
-    of this one.
+    A small process in between starts it, because a process started directly from here would inherit
+    the peak of this one.
     """
     package = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path}
-    run = subprocess.run([sys.executable, "-c", _PEAK, *command], env=environment, stdout=subprocess.PIPE, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", _PEAK, *command], env=environment, stdout=subprocess.PIPE, check=True
+    )
     unit = 2**20 if sys.platform == "darwin" else 2**10  # bytes there, kilobytes elsewhere
     peak, seconds = run.stdout.split()[-2:]
     return int(peak) / unit, float(seconds)
@@ -68,7 +74,9 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, An
 
 def json_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a file with JSON on each line; none if there is no such file."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    )
 
 
 def add_json_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

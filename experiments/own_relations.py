@@ -3,9 +3,9 @@
     python experiments/own_relations.py --list experiments/lists/ud2.csv --languages fr et --data DIR \\
         --scored test
 
-Prints the share of words, on gold heads and in per cent, whose whole relation, subtype included, is found by
-a labeller that learnt from the first trees of a shuffle. The SUD-like names are SUD's for UD's relations; the
-heads remain UD's. `--rows` writes a row for each treebank and way of renaming.
+Prints the share of words, on gold heads and in per cent, whose whole relation, subtype included, is
+found by a labeller that learnt from the first trees of a shuffle. The SUD-like names are SUD's for
+UD's relations; the heads remain UD's. `--rows` writes a row for each treebank and way of renaming.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ DEVANAGARI = {chr(k): chr(0x915 + k - ord("a")) for k in range(ord("a"), ord("z"
 def sud(relation: str) -> str:
     """A name in the style of SUD; the subtype stays."""
     part, colon, subtype = relation.partition(":")
-    return SUD.get(part, part) + (("@" if ":" in SUD.get(part, "") else ":") + subtype if colon else "")
+    return SUD.get(part, part) + (
+        ("@" if ":" in SUD.get(part, "") else ":") + subtype if colon else ""
+    )
 
 
 def devanagari(relation: str) -> str:
@@ -62,7 +64,9 @@ def renamed(sentence: Sentence, new: Callable[[str], str]) -> Sentence:
     return replace(sentence, deprels=tuple(map(new, sentence.deprels)))
 
 
-def share_right(gold: list[Sentence], found: list[Sentence], seen: Callable[[str], str] = str) -> float:
+def share_right(
+    gold: list[Sentence], found: list[Sentence], seen: Callable[[str], str] = str
+) -> float:
     """The share of right words, in per cent."""
     pairs = [pair for a, b in zip(gold, found) for pair in zip(a.deprels, b.deprels)]
     return 100 * statistics.fmean(seen(a) == seen(b) for a, b in pairs)
@@ -86,7 +90,13 @@ def main() -> None:
             found = Labeller(load_labels()).fit(trees, verb_order=order).predict(gold)
             both = [share_right(gold, found), share_right(gold, found, relation_of)]
             scores += both
-            row = [files.name, arguments.scored, arguments.trees, name, *(f"{share:.2f}" for share in both)]
+            row = [
+                files.name,
+                arguments.scored,
+                arguments.trees,
+                name,
+                *(f"{share:.2f}" for share in both),
+            ]
             made.append(dict(zip(HEADER, row)))
         rows.append([files.name, *(f"{score:.1f}" for score in scores)])
     print(at_start)

@@ -73,18 +73,30 @@ def expected_of_tags() -> str:
         ):
             shares.append(percent(sum(float(row[column]) for row in some) / len(some)))
         lines.append([tagged, *shares, f"{off(guessed):.1f}"])
-    heading = ["tagged", "tags, estimated", "heads, gold tags", "heads, guessed tags", "expected", "off by"]
+    heading = [
+        "tagged",
+        "tags, estimated",
+        "heads, gold tags",
+        "heads, guessed tags",
+        "expected",
+        "off by",
+    ]
     return shown(TextTable(heading, lines, left=0))
 
 
 def heads_of_guesses() -> str:
-    """UAS, LAS, UPOS and UPOS with FEATS by the number of tagged sentences and what is done with guessed tags."""
+    """UAS, LAS, UPOS and UPOS with FEATS by the number of tagged sentences and what is done with
+    guessed tags."""
     made = rows("guessed-tags.csv")
     lines = []
     for tagged, system in dict.fromkeys((row["tagged"], row["system"]) for row in made):
         some = chosen("guessed-tags.csv", tagged=tagged, system=system)
-        lines.append([tagged, system, *(average(some, column) for column in ("uas", "las", "upos", "both"))])
-    return shown(TextTable(["tagged", "tags", "UAS", "LAS", "UPOS", "UPOS and FEATS"], lines, left=2))
+        lines.append(
+            [tagged, system, *(average(some, column) for column in ("uas", "las", "upos", "both"))]
+        )
+    return shown(
+        TextTable(["tagged", "tags", "UAS", "LAS", "UPOS", "UPOS and FEATS"], lines, left=2)
+    )
 
 
 def retagged() -> str:
@@ -96,7 +108,9 @@ def retagged() -> str:
         for system in ("crf", "retagged"):
             some = chosen("retagger.csv", tagged=tagged, system=system)
             of_languages = [f"{float(row['UPOS']):.1f}" for row in some]
-            lines.append([system, tagged, average(some, "UPOS"), average(some, "both"), *of_languages])
+            lines.append(
+                [system, tagged, average(some, "UPOS"), average(some, "both"), *of_languages]
+            )
     return shown(TextTable(["", "tagged", "UPOS", "and FEATS", *languages], lines))
 
 
@@ -104,9 +118,12 @@ _PLACES = ("first 50", "first 100", "first 200", "as many as errors", "random")
 
 
 def planted() -> str:
-    """Shares of planted errors among the first places: by kind in the mean of the treebanks, and by treebank."""
+    """Shares of planted errors among the first places: by kind in the mean of the treebanks, and by
+    treebank."""
     made = rows("consistency.csv")
-    kinds, languages = (list(dict.fromkeys(row[name] for row in made)) for name in ("kind", "language"))
+    kinds, languages = (
+        list(dict.fromkeys(row[name] for row in made)) for name in ("kind", "language")
+    )
     groups = [(kind, chosen("consistency.csv", kind=kind)) for kind in kinds[1:]]
     groups += [(code, chosen("consistency.csv", language=code, kind="all")) for code in languages]
     groups.append(("mean", chosen("consistency.csv", kind="all")))
@@ -124,7 +141,8 @@ def planted_found(column: str) -> str:
 
 
 def keys() -> str:
-    """Keys a sentence from plain text, before and after, by what they are for; and what is left, in percent."""
+    """Keys a sentence from plain text, before and after, by what they are for; and what is left, in
+    percent."""
     made = rows("annotate-keys.csv")
     kinds = [name for name in made[0] if name not in ("language", "page", "sentence", "words")]
     lines, at_first = [], dict[str, float]()
@@ -133,12 +151,15 @@ def keys() -> str:
         by_kind = [sum(int(row[kind]) for row in some) / len(some) for kind in kinds]
         before = at_first.setdefault(language, sum(by_kind))
         cells = [f"{each:.1f}" for each in (*by_kind, sum(by_kind))]
-        lines.append([f"{language}, {page}", str(len(some)), *cells, f"{100 * sum(by_kind) / before:.0f}"])
+        lines.append(
+            [f"{language}, {page}", str(len(some)), *cells, f"{100 * sum(by_kind) / before:.0f}"]
+        )
     return shown(TextTable(["", "sentences", *kinds, "keys", "%"], lines))
 
 
 def changes() -> str:
-    """Heads and labels that an annotator changes, in per cent of those of a parse that never learns."""
+    """Heads and labels that an annotator changes, in per cent of those of a parse that never
+    learns."""
     made = rows("annotate-universal.csv")
     languages = list(dict.fromkeys(row["language"] for row in made))
     lines = []
@@ -150,7 +171,9 @@ def changes() -> str:
         shares = []
         for language in languages:
             some = chosen("annotate-universal.csv", language=language)
-            shares.append(100 * sum(int(row[column]) for row in some) / sum(int(row[whole]) for row in some))
+            shares.append(
+                100 * sum(int(row[column]) for row in some) / sum(int(row[whole]) for row in some)
+            )
         lines.append([name, *(f"{share:.1f}" for share in (statistics.fmean(shares), *shares))])
     return shown(TextTable(["% of never learning", "mean", *languages], lines))
 
@@ -172,7 +195,9 @@ def changes_by_fifty() -> str:
             some = chosen("annotate-universal.csv", first=first, last=last)
             cells.append(f"{sum(int(row[column]) for row in some) / len(some) / 50:.2f}")
         lines.append([name, *cells])
-    return shown(TextTable(["changes a sentence", *(f"{first}-{last}" for first, last in spans)], lines))
+    return shown(
+        TextTable(["changes a sentence", *(f"{first}-{last}" for first, last in spans)], lines)
+    )
 
 
 def beside_udpipe(k: int) -> str:
@@ -180,14 +205,16 @@ def beside_udpipe(k: int) -> str:
     lines = []
     for language in (row["language"] for row in chosen("few-trees-udpipe.csv", k=str(k))):
         both = [
-            mean(name, DDA, language=language, k=str(k)) for name in ("few-trees-udpipe.csv", "few-trees-universal.csv")
+            mean(name, DDA, language=language, k=str(k))
+            for name in ("few-trees-udpipe.csv", "few-trees-universal.csv")
         ]
         lines.append([language, *both])
     return shown(TextTable([f"k = {k}", "UDPipe", "from a universal parser"], lines))
 
 
 def weak_languages() -> str:
-    """DDA and LAS of languages of which few heads are right without trees; each is the mean of three draws of trees."""
+    """DDA and LAS of languages of which few heads are right without trees; each is the mean of
+    three draws of trees."""
     made = rows("few-trees-weak.csv")
     lines = []
     for language in [*dict.fromkeys(row["language"] for row in made), ""]:
@@ -204,15 +231,22 @@ def best_by_language(name: str, decoder: str) -> Callable[[], str]:
     """DDA of the systems of best.csv in a set of treebanks, of teachers or of students."""
 
     def make() -> str:
-        some = [row for row in rows("best.csv") if row["set"] == name and row["decoder"] in (decoder, "prior")]
+        some = [
+            row
+            for row in rows("best.csv")
+            if row["set"] == name and row["decoder"] in (decoder, "prior")
+        ]
         return shown(knowledge_table(name, some))
 
     return make
 
 
 def plan_of_best() -> str:
-    """The plan paper-ud for `best`, and the baselines: tables by length, as `vdgi experiment table` prints them."""
-    some = replication.of_systems("best", "rules only", "left branching", "right branching", "random")
+    """The plan paper-ud for `best`, and the baselines: tables by length, as `vdgi experiment table`
+    prints them."""
+    some = replication.of_systems(
+        "best", "rules only", "left branching", "right branching", "random"
+    )
     parts = []
     for table in tables.overview(some):
         parts += [table.title, table.markdown()]
@@ -231,7 +265,9 @@ def universal_of_check() -> str:
     systems = {
         "`best`, student, no gold tree": _best("check"),
         "shipped model": chosen("universal.csv", set="check", system="shipped"),
-        "one network, branches of these left out": chosen("universal.csv", set="check", system="strict"),
+        "one network, branches of these left out": chosen(
+            "universal.csv", set="check", system="strict"
+        ),
     }
     return shown(by_language("check", systems))
 
@@ -241,8 +277,12 @@ def universal_of_choose() -> str:
     table_share = "branch left out + .15 table"
     systems = {
         "`best`, student, no gold tree": _best("choose"),
-        "one network, own branch left out": chosen("universal.csv", set="choose", system="branch left out"),
-        "that network with .15 of the rule table": chosen("universal.csv", set="choose", system=table_share),
+        "one network, own branch left out": chosen(
+            "universal.csv", set="choose", system="branch left out"
+        ),
+        "that network with .15 of the rule table": chosen(
+            "universal.csv", set="choose", system=table_share
+        ),
     }
     return shown(by_language("choose", systems))
 
@@ -254,24 +294,42 @@ def universal_seeds() -> str:
         ("networks", "branch left out"),
         ("with .15 of the rule table", "branch left out + .15 table"),
     ):
-        of_seeds = [chosen("universal-seeds.csv", system=system, seed=seed) for seed in ("1", "2", "3")]
+        of_seeds = [
+            chosen("universal-seeds.csv", system=system, seed=seed) for seed in ("1", "2", "3")
+        ]
         together = chosen("universal-seeds.csv", system=f"mean of three, {system}")
-        cells = [means(some, DDA) for some in (*of_seeds, list(chain.from_iterable(of_seeds)), together)]
+        cells = [
+            means(some, DDA) for some in (*of_seeds, list(chain.from_iterable(of_seeds)), together)
+        ]
         lines.append([name, *cells])
-    heading = ["sixteen of `choose`, own branch left out", "seed 1", "seed 2", "seed 3", "mean", "the three together"]
+    heading = [
+        "sixteen of `choose`, own branch left out",
+        "seed 1",
+        "seed 2",
+        "seed 3",
+        "mean",
+        "the three together",
+    ]
     return shown(TextTable(heading, lines))
 
 
 def universal_relatives() -> str:
     """The sixteen, each left out, but not its branch."""
     return shown(
-        by_language("choose", {"own language left out": chosen("universal-seeds.csv", system="language left out")})
+        by_language(
+            "choose",
+            {"own language left out": chosen("universal-seeds.csv", system="language left out")},
+        )
     )
 
 
 def universal_of_v1() -> str:
     """The eight treebanks of UD 1.4."""
-    systems = {"one network, own branch left out": chosen("universal.csv", set="v1", system="branch left out")}
+    systems = {
+        "one network, own branch left out": chosen(
+            "universal.csv", set="v1", system="branch left out"
+        )
+    }
     return shown(by_language("the eight of the paper", systems))
 
 
@@ -295,8 +353,14 @@ def fast_students(n_sentences: int) -> Callable[[], str]:
 def few_trees_means() -> str:
     """DDA, LAS, relations, calibration and time by the number of trees, means of the sixteen."""
     made = rows("few-trees-universal.csv")
-    fast = [{**row, "dda15": row["fast15"], "dda40": row["fast40"]} for row in made if row["fast15"]]
-    table = by_number("mean of the sixteen", {"from a universal parser": made, "the same, `--fast`": fast}, NUMBERS)
+    fast = [
+        {**row, "dda15": row["fast15"], "dda40": row["fast40"]} for row in made if row["fast15"]
+    ]
+    table = by_number(
+        "mean of the sixteen",
+        {"from a universal parser": made, "the same, `--fast`": fast},
+        NUMBERS,
+    )
     lines = list(table.rows)
     for name, column in (
         ("LAS, <=40", "las"),
@@ -332,7 +396,10 @@ def few_trees_relations() -> str:
 def front_means() -> str:
     """All systems of the front page by the number of trees, means of the sixteen."""
     made = rows("front-page.csv")
-    systems = {name: chosen("front-page.csv", system=name) for name in dict.fromkeys(row["system"] for row in made)}
+    systems = {
+        name: chosen("front-page.csv", system=name)
+        for name in dict.fromkeys(row["system"] for row in made)
+    }
     return shown(by_number("mean of the sixteen", systems, numbers_of(made)))
 
 
@@ -348,13 +415,20 @@ def numbers_of(some: Sequence[Row]) -> list[str]:
 
 
 def labels(name: str) -> Callable[[], str]:
-    """Relations of gold arcs that the table `ud2` gives, in a set of treebanks; F1 of subjects and objects."""
+    """Relations of gold arcs that the table `ud2` gives, in a set of treebanks; F1 of subjects and
+    objects."""
 
     def make() -> str:
         made = chosen("labels.csv", set=name, table="ud2")
         lines = []
-        for label, column in (("relations right", "right"), ("F1 of nsubj", "nsubj"), ("F1 of obj", "obj")):
-            lines.append([label, average(made, column), *(f"{float(row[column]):.1f}" for row in made)])
+        for label, column in (
+            ("relations right", "right"),
+            ("F1 of nsubj", "nsubj"),
+            ("F1 of obj", "obj"),
+        ):
+            lines.append(
+                [label, average(made, column), *(f"{float(row[column]):.1f}" for row in made)]
+            )
         return shown(TextTable([name, "mean", *(row["language"] for row in made)], lines))
 
     return make
@@ -380,7 +454,9 @@ def raw_trees() -> str:
 
 def raw_features() -> str:
     """UAS and LAS with and without predicted features, and F1 of these."""
-    systems = {f"`{name}`": chosen("raw-features.csv", system=name) for name in ("tags", "no features")}
+    systems = {
+        f"`{name}`": chosen("raw-features.csv", system=name) for name in ("tags", "no features")
+    }
     table = by_language("UAS/LAS", systems, ("UAS", "LAS"))
     features = by_language("", {"UFeats": chosen("raw-features.csv", system="tags")}, ["UFeats"])
     return shown(TextTable(table.heading, [*table.rows, *features.rows]))
@@ -397,20 +473,30 @@ def of_words(name: str, figure: Callable[[str], str]) -> Callable[[], str]:
     def make() -> str:
         with open(RESULTS / name, encoding="utf-8", newline="") as lines:
             heading, *body = csv.reader(lines)
-        filled = [[re.sub(r"\{([\w.-]+)\}", lambda match: figure(match[1]), cell) for cell in row] for row in body]
+        filled = [
+            [re.sub(r"\{([\w.-]+)\}", lambda match: figure(match[1]), cell) for cell in row]
+            for row in body
+        ]
         return shown(TextTable(heading, filled, left=len(heading)))
 
     return make
 
 
 def published_here() -> str:
-    """DDA on the eight treebanks of UD 1.4: systems of other papers, as published, and ours that have rows."""
-    datasets = ["UD1.4-Average", *(published.DATASETS[language] for language in replication.LANGUAGES)]
+    """DDA on the eight treebanks of UD 1.4: systems of other papers, as published, and ours that
+    have rows."""
+    datasets = [
+        "UD1.4-Average",
+        *(published.DATASETS[language] for language in replication.LANGUAGES),
+    ]
     there = [each for each in published.read() if each.dataset in datasets and each.metric == "DDA"]
     lines = []
     for model in dict.fromkeys(each.model for each in there):
         cells = {(each.dataset, each.length): each.mean for each in there if each.model == model}
-        pairs = [[cells.get((name, length)) for length in (replication.SHORT, replication.LONG)] for name in datasets]
+        pairs = [
+            [cells.get((name, length)) for length in (replication.SHORT, replication.LONG)]
+            for name in datasets
+        ]
         lines.append([f"*published:* {published.same_model(model)}", *map(_pair, pairs)])
     for system in ("best", "rules only", "pretraining", "UniversalRules", "fixed-lambda"):
         some = replication.of_systems(system)

@@ -1,17 +1,20 @@
-"""Table 7 of Li et al. (2019): parsing speed by sentence length, of the paper's parser and of LC-DMV.
+"""Table 7 of Li et al. (2019): parsing speed by sentence length, of the paper's parser and of
+LC-DMV.
 
     python experiments/parsing_speed.py --train fr-ud-train.conllu --test fr-ud-test.conllu \\
         --rows docs/results/replication-speed.csv
 
-Words a CPU second on one core, from tags and words in memory to trees in memory; files are neither read nor written
-meanwhile. Each system parses the sentences of up to 15 words, of up to 40, and all, without punctuation; again and
-again for --seconds, which is one measurement. Systems take turns; figures are medians of --repeats measurements.
+Words a CPU second on one core, from tags and words in memory to trees in memory; files are neither
+read nor written meanwhile. Each system parses the sentences of up to 15 words, of up to 40, and
+all, without punctuation; again and again for --seconds, which is one measurement. Systems take
+turns; figures are medians of --repeats measurements.
 
-The paper's parser has random weights, and in the lexicalised one (parser.word_dim=80) random vectors of the training
-text's words: the number of its steps depends on the sentence's length only. `one at a time` makes a graph of each
-sentence; `batched` parses sentences of one length together. LC-DMV learns from sentences
-of up to 15 words, for --iterations. Its trees are those with the most arcs expected to be right, which takes sums
-over all trees (the Viterbi tree takes a maximum); it is measured once its kernels are machine code.
+The paper's parser has random weights, and in the lexicalised one (parser.word_dim=80) random
+vectors of the training text's words: the number of its steps depends on the sentence's length only.
+`one at a time` makes a graph of each sentence; `batched` parses sentences of one length together.
+LC-DMV learns from sentences of up to 15 words, for --iterations. Its trees are those with the most
+arcs expected to be right, which takes sums over all trees (the Viterbi tree takes a maximum); it is
+measured once its kernels are machine code.
 """
 
 from __future__ import annotations
@@ -41,7 +44,11 @@ from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.system.blas import one_thread
 
 LENGTHS = {"<=15": 15, "<=40": 40, "all": 10**9}
-PUBLISHED = {"unlexicalised": "Our_Unlexicalized", "lexicalised": "Our_Lexicalized", "LC-DMV": "LC-DMV"}
+PUBLISHED = {
+    "unlexicalised": "Our_Unlexicalized",
+    "lexicalised": "Our_Lexicalized",
+    "LC-DMV": "LC-DMV",
+}
 COLUMNS = ("system", "way", "length", "sentences", "words", "repeat", "words_per_cpu_s", "commit")
 
 Parse = Callable[[Sequence[Sentence]], Any]
@@ -67,7 +74,10 @@ def neural(text: Sequence[Sentence], word_dim: int) -> dict[str, Parse]:
 def lc_dmv(text: Sequence[Sentence], iterations: int) -> dict[str, Parse]:
     """LC-DMV with the paper's rules, in both ways."""
     teacher = LcDmv(iterations=iterations).fit(text, Prior(load_rules(rules_path("ud"))))
-    return {"one at a time": lambda sentences: [teacher.heads([s]) for s in sentences], "batched": teacher.heads}
+    return {
+        "one at a time": lambda sentences: [teacher.heads([s]) for s in sentences],
+        "batched": teacher.heads,
+    }
 
 
 def speed(parse: Parse, sentences: Sequence[Sentence], seconds: float) -> float:
@@ -84,9 +94,13 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--train", type=Path, required=True, metavar="CONLLU")
     parser.add_argument("--test", type=Path, required=True, metavar="CONLLU")
-    parser.add_argument("--rows", type=Path, help="CSV file for all measurements, which is overwritten")
+    parser.add_argument(
+        "--rows", type=Path, help="CSV file for all measurements, which is overwritten"
+    )
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.0, help="CPU seconds of a measurement, at least one pass")
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="CPU seconds of a measurement, at least one pass"
+    )
     parser.add_argument("--iterations", type=int, default=20, help="of LC-DMV's learning")
     arguments = parser.parse_args()
     print(conditions())
@@ -104,7 +118,16 @@ def main() -> None:
             for system, way in ((system, way) for system, ways in systems.items() for way in ways):
                 for length, part in parts.items():
                     found = speed(systems[system][way], part, arguments.seconds)
-                    keys = (system, way, length, len(part), sum(map(len, part)), repeat, f"{found:.0f}", made_at)
+                    keys = (
+                        system,
+                        way,
+                        length,
+                        len(part),
+                        sum(map(len, part)),
+                        repeat,
+                        f"{found:.0f}",
+                        made_at,
+                    )
                     rows.append(dict(zip(COLUMNS, keys)))
     if arguments.rows:
         write_csv(arguments.rows, COLUMNS, rows)
@@ -123,10 +146,17 @@ def print_speeds(rows: Sequence[dict[str, Any]]) -> None:
         lines = {f"{system}, published": [published[model, length] for length in LENGTHS]}
         for (name, way), of_length in found.items():
             if name == system:
-                lines[f"{system}, {way} (here)"] = [statistics.median(of_length[length]) for length in LENGTHS]
-        body += [[title, *(f"{v:,.0f}" for v in each), f"{each[-1] / each[0]:.2f}"] for title, each in lines.items()]
+                lines[f"{system}, {way} (here)"] = [
+                    statistics.median(of_length[length]) for length in LENGTHS
+                ]
+        body += [
+            [title, *(f"{v:,.0f}" for v in each), f"{each[-1] / each[0]:.2f}"]
+            for title, each in lines.items()
+        ]
     sizes = {row["length"]: f"{row['length']} ({row['sentences']} sentences)" for row in rows}
-    print_table("Li2019-T7: words a (CPU) second, French", ["", *sizes.values(), "all / <=15"], body)
+    print_table(
+        "Li2019-T7: words a (CPU) second, French", ["", *sizes.values(), "all / <=15"], body
+    )
 
 
 if __name__ == "__main__":

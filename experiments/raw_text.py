@@ -1,14 +1,15 @@
-"""Accuracy of tags by the number of tagged sentences, over a list of treebanks, beside UDPipe 1's tagger.
+"""Accuracy of tags by the number of tagged sentences, over a list of treebanks, beside UDPipe 1's
+tagger.
 
-    python experiments/raw_text.py --list experiments/lists/ud2.csv --data DIR --scored test --out rows.csv
-    python experiments/raw_text.py ... --tagged 100 --systems udpipe
-    python experiments/raw_text.py --out rows.csv --table
+    python experiments/raw_text.py --list experiments/lists/ud2.csv --data DIR --scored test --out
+    rows.csv python experiments/raw_text.py ... --tagged 100 --systems udpipe python
+    experiments/raw_text.py --out rows.csv --table
 
-Of each treebank's text, shuffled by random.Random(1), the first sentences are tagged and the others are raw.
-Each row of the output is one system on one treebank and is never made twice; the table summarises the rows.
-`one-pass` is the tagger without the raw text; `udpipe` needs the package ufal.udpipe and learns lemmas, too.
-`list` and `rule` have a list of 200 words with their usual tag, which is that of the gold tags; they do
-without tagged sentences, too (`--tagged 0`).
+Of each treebank's text, shuffled by random.Random(1), the first sentences are tagged and the others
+are raw. Each row of the output is one system on one treebank and is never made twice; the table
+summarises the rows. `one-pass` is the tagger without the raw text; `udpipe` needs the package
+ufal.udpipe and learns lemmas, too. `list` and `rule` have a list of 200 words with their usual tag,
+which is that of the gold tags; they do without tagged sentences, too (`--tagged 0`).
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def bare(sentence: Sentence) -> Sentence:
 
 
 def accuracies(gold: Text, found: Text, known: set[str]) -> list[float]:
-    """`COLUMNS`, NaN of those without gold, and UPOS of words whose lower-cased forms are not known, in per cent."""
+    """`COLUMNS`, NaN of those without gold, and UPOS of words whose lower-cased forms are not
+    known, in per cent."""
     scores = scores_of(gold, found).accuracy
     new = [
         tag == its
@@ -123,20 +125,32 @@ def by_udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
             model.tag(tags, Model.DEFAULT, ProcessingError())
             words = list(tags.words)[1:]
             columns = ([w.lemma, w.upostag, w.xpostag, w.feats] for w in words)
-            found.append(with_columns(sentence, *zip(*([value or "_" for value in c] for c in columns))))
+            found.append(
+                with_columns(sentence, *zip(*([value or "_" for value in c] for c in columns)))
+            )
         return found
 
     return predict, float("nan")
 
 
-SYSTEMS = {"vdgi": by_vdgi, "one-pass": one_pass, "list": of_list, "rule": by_rule, "udpipe": by_udpipe}
+SYSTEMS = {
+    "vdgi": by_vdgi,
+    "one-pass": one_pass,
+    "list": of_list,
+    "rule": by_rule,
+    "udpipe": by_udpipe,
+}
 
 
-def rows_of(treebank: Listed, arguments: argparse.Namespace, done: set[tuple[str, ...]]) -> Iterator[list[str]]:
+def rows_of(
+    treebank: Listed, arguments: argparse.Namespace, done: set[tuple[str, ...]]
+) -> Iterator[list[str]]:
     """The rows of one treebank that are not done."""
     text = [sentence for path in treebank.text for sentence in reading.read(path, heads="ignored")]
     random.Random(1).shuffle(text)
-    gold = [sentence for path in treebank.scored for sentence in reading.read(path, heads="ignored")]
+    gold = [
+        sentence for path in treebank.scored for sentence in reading.read(path, heads="ignored")
+    ]
     to_tag = [replace(bare(sentence), heads=None) for sentence in gold]
     for n in arguments.tagged:
         for system in arguments.systems:
@@ -151,23 +165,37 @@ def rows_of(treebank: Listed, arguments: argparse.Namespace, done: set[tuple[str
             end = time.process_time()
             scores = [f"{value:.2f}" for value in accuracies(gold, found, known)]
             speed = sum(map(len, gold)) / max(1e-3, end - learnt)
-            yield [*key, *scores, f"{100 * jackknifed:.2f}", f"{learnt - start:.1f}", f"{speed:.0f}"]
+            yield [
+                *key,
+                *scores,
+                f"{100 * jackknifed:.2f}",
+                f"{learnt - start:.1f}",
+                f"{speed:.0f}",
+            ]
 
 
 def main() -> None:
     """Makes the rows that are missing, or prints the table."""
     parser = file_list_parser(__doc__)
-    parser.add_argument("--tagged", type=int, nargs="+", default=TAGGED, help="numbers of sentences")
+    parser.add_argument(
+        "--tagged", type=int, nargs="+", default=TAGGED, help="numbers of sentences"
+    )
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["vdgi"])
     parser.add_argument("--out", type=Path, required=True, help="rows, as CSV")
-    parser.add_argument("--table", action="store_true", help="print the table of the rows, train nothing")
+    parser.add_argument(
+        "--table", action="store_true", help="print the table of the rows, train nothing"
+    )
     shown_columns = (*COLUMNS, "new", "train_s", "words_per_s")
-    parser.add_argument("--columns", nargs="+", choices=shown_columns, default=shown_columns, help="of the table")
+    parser.add_argument(
+        "--columns", nargs="+", choices=shown_columns, default=shown_columns, help="of the table"
+    )
     arguments = parser.parse_args()
     rows = csv_rows(arguments.out)
     print("python experiments/raw_text.py")
     if arguments.table:
-        shown = [row for row in rows if row["language"] in (arguments.languages or [row["language"]])]
+        shown = [
+            row for row in rows if row["language"] in (arguments.languages or [row["language"]])
+        ]
         for column in arguments.columns:
             print(f"\n{tag_table(shown, column).markdown(escaped=False)}")
         return

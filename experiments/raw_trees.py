@@ -1,12 +1,14 @@
-"""From raw text to trees: k tagged sentences without a tree; with their trees; UDPipe 1 with these trees.
+"""From raw text to trees: k tagged sentences without a tree; with their trees; UDPipe 1 with these
+trees.
 
     python experiments/raw_trees.py --list experiments/lists/ud2.csv --data DIR --scored test \\
         --languages fr et wo ta vi cop --universal G1.npz=fr,wo,vi G2.npz=cop G3.npz=et,ta \\
         --models FOLDER --out rows.csv
 
-The first k sentences of a shuffle of the text (random.Random(1)) are learnt from; the first sentences of the
-others, in their order, are raw text to learn from. The scored file's sentences are joined as its SpaceAfter
-says, paragraphs by empty lines. Scores are F1 of the CoNLL 2018 shared task, punctuation included.
+The first k sentences of a shuffle of the text (random.Random(1)) are learnt from; the first
+sentences of the others, in their order, are raw text to learn from. The scored file's sentences are
+joined as its SpaceAfter says, paragraphs by empty lines. Scores are F1 of the CoNLL 2018 shared
+task, punctuation included.
 
 `tags`: tokeniser, tagger and parser learn from the tags of the k sentences, which are given without heads,
 and from the raw text; the parser starts from a universal one. --universal names networks of
@@ -55,7 +57,10 @@ Parse = Callable[[str], str]
 
 def own(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
     """Our chain, learnt from tagged sentences, or from trees, and from raw text."""
-    has_trees, preset = system.endswith("trees"), "best" if system.startswith("best") else "universal"
+    has_trees, preset = (
+        system.endswith("trees"),
+        "best" if system.startswith("best") else "universal",
+    )
     given = {"trees": learnt} if has_trees else {"text": learnt}
     if system == "no features":
         given["settings"] = {"data": {"ignore": ["feats"]}}
@@ -63,7 +68,10 @@ def own(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
         network = None
     if network and has_trees:  # what the preset universal becomes with trees, from another network
         preset = "few-trees"
-        settings = {"teacher": {"kind": "universal", "model": str(network)}, "data": {"max_len": 40}}
+        settings = {
+            "teacher": {"kind": "universal", "model": str(network)},
+            "data": {"max_len": 40},
+        }
         given["settings"] = settings
     elif network:
         given["init"] = network
@@ -74,7 +82,9 @@ def own(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
 def without_heads(block: str) -> str:
     """A sentence of CoNLL-U without its tree."""
     rows = [line.split("\t") for line in block.split("\n")]
-    return "\n".join("\t".join([*row[:6], "_", "_", "_", row[9]] if row[9:] else row) for row in rows)
+    return "\n".join(
+        "\t".join([*row[:6], "_", "_", "_", row[9]] if row[9:] else row) for row in rows
+    )
 
 
 def packed(networks: list[str], folder: Path) -> dict[str, Path]:
@@ -90,13 +100,19 @@ def main() -> None:
     """Measures and prints the table."""
     parser = file_list_parser(__doc__)
     parser.add_argument("--sentences", type=int, default=100, metavar="K", help="to learn from")
-    parser.add_argument("--raw", type=int, default=500, metavar="N", help="sentences of raw text at most")
+    parser.add_argument(
+        "--raw", type=int, default=500, metavar="N", help="sentences of raw text at most"
+    )
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS[:3])
     parser.add_argument("--universal", nargs="*", default=[], metavar="FILE.npz=CODE,CODE,...")
     parser.add_argument("--retaggers", nargs="*", default=[], metavar="FILE=CODE,CODE,...")
-    parser.add_argument("--epochs", type=int, default=10, help="of UDPipe's tokeniser (its default: 100)")
+    parser.add_argument(
+        "--epochs", type=int, default=10, help="of UDPipe's tokeniser (its default: 100)"
+    )
     parser.add_argument("--models", type=Path, default=Path("."), help="folder for UDPipe's models")
-    parser.add_argument("--out", type=Path, required=True, help="rows, as CSV; those there are not made again")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="rows, as CSV; those there are not made again"
+    )
     arguments = parser.parse_args()
     at_start = conditions()
     rows = [list(row.values()) for row in csv_rows(arguments.out)]
@@ -125,9 +141,13 @@ def main() -> None:
                 start = time.process_time()
                 if system == "udpipe":
                     kept = f"{files.name}-{arguments.sentences}-e{arguments.epochs}-all.udpipe"
-                    parse, learning = udpipe_model(trees, arguments.models / kept, arguments.epochs, "", "")
+                    parse, learning = udpipe_model(
+                        trees, arguments.models / kept, arguments.epochs, "", ""
+                    )
                 else:
-                    parse = own(system, trees if system.endswith("trees") else tagged, more, network)
+                    parse = own(
+                        system, trees if system.endswith("trees") else tagged, more, network
+                    )
                     learning = time.process_time() - start
                 middle = time.process_time()
                 path = write(folder / "found.conllu", [parse(raw)])

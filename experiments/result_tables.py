@@ -10,7 +10,10 @@ from dynet_vdgi.system.text_tables import TextTable
 
 
 def by_language(
-    name: str, systems: Mapping[str, Sequence[Row]], columns: Iterable[str] = DDA, languages: Sequence[str] = ()
+    name: str,
+    systems: Mapping[str, Sequence[Row]],
+    columns: Iterable[str] = DDA,
+    languages: Sequence[str] = (),
 ) -> TextTable:
     """A line for each system: the mean of its languages, then each of them.
 
@@ -18,10 +21,14 @@ def by_language(
     counts once. Without `languages`: all that any system has, in the order of the rows.
     """
     columns = list(columns)
-    languages = languages or list(dict.fromkeys(row["language"] for some in systems.values() for row in some))
+    languages = languages or list(
+        dict.fromkeys(row["language"] for some in systems.values() for row in some)
+    )
     lines = []
     for system, some in systems.items():
-        of_languages = [[row for row in some if row["language"] == language] for language in languages]
+        of_languages = [
+            [row for row in some if row["language"] == language] for language in languages
+        ]
         present = [group for group in of_languages if group]
         lengths = {len(group) for group in present}
         assert len(lengths) == 1, f"{system}: unequal numbers of rows"
@@ -33,38 +40,51 @@ def by_language(
 
 
 def by_number(
-    name: str, systems: Mapping[str, Sequence[Row]], numbers: Sequence[str], columns: Iterable[str] = DDA
+    name: str,
+    systems: Mapping[str, Sequence[Row]],
+    numbers: Sequence[str],
+    columns: Iterable[str] = DDA,
 ) -> TextTable:
-    """A line for each system: its means with k trees, for each k of `numbers`; *: fewer languages than elsewhere."""
+    """A line for each system: its means with k trees, for each k of `numbers`; *: fewer languages
+    than elsewhere."""
     columns = list(columns)
     lines = []
     for system, some in systems.items():
         groups = [[row for row in some if row["k"] == number] for number in numbers]
         most = max(map(len, groups))
-        cells = [means(group, columns) + "*" * (len(group) < most) if group else "–" for group in groups]
+        cells = [
+            means(group, columns) + "*" * (len(group) < most) if group else "–" for group in groups
+        ]
         lines.append([system, *cells])
     return TextTable([name, *(f"k = {number}" for number in numbers)], lines)
 
 
-def languages_by_number(some: Sequence[Row], numbers: Sequence[str], columns: Iterable[str] = DDA) -> TextTable:
+def languages_by_number(
+    some: Sequence[Row], numbers: Sequence[str], columns: Iterable[str] = DDA
+) -> TextTable:
     """A line for each language: its figures with k trees, for each k of `numbers`."""
     columns = list(columns)
     lines = []
     for language in dict.fromkeys(row["language"] for row in some):
-        groups = [[row for row in some if (row["language"], row["k"]) == (language, k)] for k in numbers]
+        groups = [
+            [row for row in some if (row["language"], row["k"]) == (language, k)] for k in numbers
+        ]
         lines.append([language, *(means(group, columns) if group else "–" for group in groups)])
     return TextTable(["", *(f"k = {number}" for number in numbers)], lines)
 
 
 def knowledge_table(name: str, some: Sequence[Row]) -> TextTable:
-    """A line for each system and what it was scored on; of several rows, the last one of a language counts."""
+    """A line for each system and what it was scored on; of several rows, the last one of a language
+    counts."""
     newest = {(row["system"], row["scored"], row["language"]): row for row in some}
     systems: dict[str, list[Row]] = {}
     for (system, scored, _), row in newest.items():
         label = system + (f" ({scored})" if scored != "test" else "")
         label += " (gold trees of other languages)" if system == "delexicalised" else ""
         systems.setdefault(label, []).append(row)
-    return by_language(name, systems, ("short", "long"), list(dict.fromkeys(row["language"] for row in some)))
+    return by_language(
+        name, systems, ("short", "long"), list(dict.fromkeys(row["language"] for row in some))
+    )
 
 
 def tag_table(some: Sequence[Row], column: str) -> TextTable:

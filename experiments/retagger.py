@@ -1,14 +1,16 @@
-"""Learns universal retaggers with some branches of languages left out, and scores them on treebanks kept aside.
+"""Learns universal retaggers with some branches of languages left out, and scores them on treebanks
+kept aside.
 
     python experiments/retagger.py learn --data DIR --out FILE [--free] [--without BRANCH ...]
         [--without-code CODE ...] [--cache FOLDER]
     python experiments/retagger.py score [FILE=CODE,CODE,... ...] --data DIR [--set SET] [--scored text|test]
         [--out rows.csv] [--cache FOLDER]
 
-DIR and the options of `learn` are as of universal.py. Each source is tagged by taggers of 20, 50, 100 or 200 other
-sentences of it, and the retagger learns to put these tags right. `score` learns taggers of the first
-sentences of a text, shuffled by random.Random(1); the others are raw, and the first of them are scored, or the test
-file is. Figures are of words that are no PUNCT, in per cent. FOLDER keeps taggers and what they said.
+DIR and the options of `learn` are as of universal.py. Each source is tagged by taggers of 20, 50,
+100 or 200 other sentences of it, and the retagger learns to put these tags right. `score` learns
+taggers of the first sentences of a text, shuffled by random.Random(1); the others are raw, and the
+first of them are scored, or the test file is. Figures are of words that are no PUNCT, in per cent.
+FOLDER keeps taggers and what they said.
 """
 
 from __future__ import annotations
@@ -75,7 +77,8 @@ RATE, BATCH, LONGEST, UPDATES = 3e-3, 700, 40, 2000
 EPOCH = 3_000
 """Words of each source before all others had their turn."""
 HIDDEN = 0.2
-"""Share of sentences about which the tagger says nothing, so that the network learns what it can without."""
+"""Share of sentences about which the tagger says nothing, so that the network learns what it can
+without."""
 
 
 def shuffled(paths: Sequence[Path], seed: int = 1) -> list[Sentence]:
@@ -95,7 +98,9 @@ def tagged_source(text: Sequence[Sentence], k: int, n_raw: int) -> dict[str, Any
     """Arrays: what a tagger of the first k sentences says of the next ones, and the text."""
     raw = [Sentence(s.forms, ("_",) * len(s)) for s in up_to(text[k:], n_raw)]
     own = up_to(text[k : k + min(OWN[0], len(raw))], OWN[1])
-    state = Tagger().fit([Sentence(s.forms, tuple(universal_tags(s))) for s in text[:k]], raw).learnt
+    state = (
+        Tagger().fit([Sentence(s.forms, tuple(universal_tags(s))) for s in text[:k]], raw).learnt
+    )
     assert state is not None
     words = WordTypes.of(s.forms for s in own)
     said = said_of(state, words, words.tokens(), np.full(len(words.types), -1))
@@ -151,7 +156,9 @@ def sources(arguments: argparse.Namespace) -> Iterator[tuple[str, Source]]:
                 yield name, Source.of(np.load(path))
                 continue
             n_raw = RAW[(number[name] + turn) % len(RAW)]
-            arrays = tagged_source(shuffled(paths, turn + 1), min(k, int(MOST_TAGGED * len(text))), n_raw)
+            arrays = tagged_source(
+                shuffled(paths, turn + 1), min(k, int(MOST_TAGGED * len(text))), n_raw
+            )
             if path:
                 np.savez(path, **arrays)
             yield name, Source.of(arrays)
@@ -174,9 +181,14 @@ class RetaggerNetwork:
         self.collection = dy.ParameterCollection()
         self.parameters: dict[str, Any] = {}
         rng = np.random.default_rng(seed)
-        only_learnt = {"none": (units["width"], 1), "free": (N_TAGS, 1)}  # where a tagger says nothing
+        # where a tagger says nothing
+        only_learnt = {"none": (units["width"], 1), "free": (N_TAGS, 1)}
         for name, shape in {**shapes(**units), **only_learnt}.items():
-            bound = 1 / np.sqrt(units["hidden"]) if name.startswith("lstm") else np.sqrt(3.0 / shape[-1])
+            bound = (
+                1 / np.sqrt(units["hidden"])
+                if name.startswith("lstm")
+                else np.sqrt(3.0 / shape[-1])
+            )
             value = rng.uniform(-bound, bound, shape)
             if name in only_learnt or (name.endswith("bias") and not name.startswith("lstm")):
                 value[:] = 0.0
@@ -185,13 +197,17 @@ class RetaggerNetwork:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The weights as a file has them."""
-        return {name: np.array(self.parameters[name].as_array(), np.float16) for name in shapes(1, 1, 1)}
+        return {
+            name: np.array(self.parameters[name].as_array(), np.float16) for name in shapes(1, 1, 1)
+        }
 
     def logits(self, batch: Batch, drop: bool) -> Any:
         """Logits (U,)x(n * B) of the words; word t of sentence b is column t * B + b."""
         p, (n, size) = self.parameters, batch.gold.shape
         dropped = dy.dropout if drop else lambda x, rate: x
-        text = dy.tanh(dy.affine_transform([p["text.bias"], p["text"], dropped(batched(batch.text), 0.4)]))
+        text = dy.tanh(
+            dy.affine_transform([p["text.bias"], p["text"], dropped(batched(batch.text), 0.4)])
+        )
         language = dy.pick_batch_elems(p["language"] * text, np.tile(np.arange(size), n).tolist())
         nothing = batched(1 - batch.says)
         x = dy.affine_transform(
@@ -231,7 +247,9 @@ class Batch:
     gold: np.ndarray  # (n, B)
 
 
-def batch_of(samples: Sequence[Source], members: Sequence[tuple[int, int]], says: np.ndarray) -> Batch:
+def batch_of(
+    samples: Sequence[Source], members: Sequence[tuple[int, int]], says: np.ndarray
+) -> Batch:
     """The batch of sentences of equal length; says (B,)."""
     ends = [samples[k].seen.first[s : s + 2] for k, s in members]
 
@@ -268,7 +286,9 @@ def drawn(samples: Sequence[Source], rng: np.random.Generator) -> list[list[tupl
     return batches
 
 
-def learnt(samples: Sequence[Source], updates: int, seed: int, units: dict[str, int] = UNITS) -> dict[str, np.ndarray]:
+def learnt(
+    samples: Sequence[Source], updates: int, seed: int, units: dict[str, int] = UNITS
+) -> dict[str, np.ndarray]:
     """The arrays of a retagger; equal arguments give equal ones."""
     arrays = standards(samples)
     samples = [each.standardised(Retagger(arrays)) for each in samples]
@@ -288,7 +308,12 @@ def learnt(samples: Sequence[Source], updates: int, seed: int, units: dict[str, 
         trainer.learning_rate = RATE * min(1.0, (update + 1) / 50) * max(0.02, 1 - update / updates)
         trainer.update()
         if (update + 1) % 100 == 0:
-            logging.info("update %d: loss %.4f, %.0f CPU s", update + 1, total / 100, time.process_time() - start)
+            logging.info(
+                "update %d: loss %.4f, %.0f CPU s",
+                update + 1,
+                total / 100,
+                time.process_time() - start,
+            )
             total = 0.0
     return arrays | network.arrays()
 
@@ -324,13 +349,17 @@ def tagger_of(text: Sequence[Sentence], k: int, path: Path | None) -> Tagger:
 
 def shares(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:
     """COLUMNS of words that are no PUNCT, in per cent."""
-    pairs = [[p for s in text for p in zip(universal_tags(s), s.feats or "_" * len(s))] for text in (gold, found)]
+    pairs = [
+        [p for s in text for p in zip(universal_tags(s), s.feats or "_" * len(s))]
+        for text in (gold, found)
+    ]
     right = [(a == c, b == d, (a, b) == (c, d)) for (a, b), (c, d) in zip(*pairs) if a != "PUNCT"]
     return (100 * np.mean(right, 0)).tolist()
 
 
 def rows_of(row: dict[str, str], arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The rows of a language of a list: for each number of tagged sentences, without and with the retagger."""
+    """The rows of a language of a list: for each number of tagged sentences, without and with the
+    retagger."""
     code = row["language"]
     text, test = (shuffled(files_of(arguments.data, row[part])) for part in ("text", "test"))
     for k in arguments.tagged:
@@ -342,13 +371,21 @@ def rows_of(row: dict[str, str], arguments: argparse.Namespace) -> Iterator[dict
         for system, text_of_it in zip(SYSTEMS, (None, whole.learnt.text)):
             one = Tagger(replace(whole.learnt, text=text_of_it))
             figures = shares(gold, one.predict([replace(bare(s), heads=None) for s in gold]))
-            yield {**told, "system": system, **{name: f"{value:.2f}" for name, value in zip(COLUMNS, figures)}}
+            yield {
+                **told,
+                "system": system,
+                **{name: f"{value:.2f}" for name, value in zip(COLUMNS, figures)},
+            }
 
 
 def score(arguments: argparse.Namespace) -> None:
     """Prints the shares of right tags, without and with each retagger, and writes them."""
     print("python experiments/retagger.py score")
-    listed = [row for row in measuring.csv_rows(LISTS / FILES[arguments.set]) if row["set"] == arguments.set]
+    listed = [
+        row
+        for row in measuring.csv_rows(LISTS / FILES[arguments.set])
+        if row["set"] == arguments.set
+    ]
     rows = []
     for model in arguments.models or [f"={','.join(row['language'] for row in listed)}"]:
         path, _, codes = model.partition("=")
@@ -361,12 +398,23 @@ def score(arguments: argparse.Namespace) -> None:
         measuring.write_csv(arguments.out, list(rows[0]), rows)
     for k in arguments.tagged:
         alone, with_it = (
-            np.array([[float(r[name]) for name in COLUMNS] for r in rows if (r["tagged"], r["system"]) == (k, system)])
+            np.array(
+                [
+                    [float(r[name]) for name in COLUMNS]
+                    for r in rows
+                    if (r["tagged"], r["system"]) == (k, system)
+                ]
+            )
             for system in SYSTEMS
         )
         if len(alone):
-            told = [" ".join(f"{x:.2f}" for x in x) for x in (alone.mean(0), with_it.mean(0), (with_it - alone).min(0))]
-            print(f"{k} sentences, {len(alone)} texts: {told[0]}; retagged {told[1]}; least gains {told[2]}")
+            told = [
+                " ".join(f"{x:.2f}" for x in x)
+                for x in (alone.mean(0), with_it.mean(0), (with_it - alone).min(0))
+            ]
+            print(
+                f"{k} sentences, {len(alone)} texts: {told[0]}; retagged {told[1]}; least gains {told[2]}"
+            )
 
 
 def main() -> None:
@@ -379,7 +427,9 @@ def main() -> None:
     learning.add_argument("--updates", type=int, default=UPDATES)
     learning.add_argument("--seed", type=int, default=1)
     learning.add_argument("--out", type=Path, required=True)
-    scoring.add_argument("models", nargs="*", metavar="FILE=CODE,CODE,...", help="by default the package's")
+    scoring.add_argument(
+        "models", nargs="*", metavar="FILE=CODE,CODE,...", help="by default the package's"
+    )
     scoring.add_argument("--set", choices=sorted(FILES), default="choose")
     scoring.add_argument("--scored", choices=("text", "test"), default="text")
     scoring.add_argument("--tagged", type=int, nargs="+", default=[20, 50, 100])

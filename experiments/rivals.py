@@ -1,10 +1,12 @@
 """Systems of other papers, scored by their own trees, as rows of docs/results/replication.csv.
 
-    python experiments/rivals.py --data DATA --rows docs/results/replication.csv [--only RF ...] [--languages eu ...]
+    python experiments/rivals.py --data DATA --rows docs/results/replication.csv [--only RF ...]
+    [--languages eu ...]
 
-Treebanks are those of the plan paper-ud. Each run learns from the training text without reading heads, under protocol
-standard, and its trees of the test part are scored up to 15 and up to 40 words. A run that has its rows is left out, so
-the command can be stopped and started again. HDP-DEP and RF draw random numbers and have several seeds.
+Treebanks are those of the plan paper-ud. Each run learns from the training text without reading
+heads, under protocol standard, and its trees of the test part are scored up to 15 and up to 40
+words. A run that has its rows is left out, so the command can be stopped and started again. HDP-DEP
+and RF draw random numbers and have several seeds.
 """
 
 from __future__ import annotations
@@ -34,7 +36,18 @@ from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.unsupervised.teacher import Teacher
 
-COLUMNS = ("language", "system", "seed", "length", "dda", "protocol", "gold_trees", "commit", "cpu_s", "lambda")
+COLUMNS = (
+    "language",
+    "system",
+    "seed",
+    "length",
+    "dda",
+    "protocol",
+    "gold_trees",
+    "commit",
+    "cpu_s",
+    "lambda",
+)
 
 
 class Rival(NamedTuple):
@@ -54,20 +67,26 @@ RIVALS = {
 }
 
 
-def rows_of(rival: Rival, seed: int, train: list[Path], test: list[Path]) -> tuple[list[tuple[str, float]], float]:
+def rows_of(
+    rival: Rival, seed: int, train: list[Path], test: list[Path]
+) -> tuple[list[tuple[str, float]], float]:
     """DDA by length, in per cent, and the CPU seconds of learning and parsing."""
     text, gold = read(train, "ignored"), read(test, "required", max(LIMITS))
     start = time.process_time()
     teacher = rival.make(seed).fit(text, Prior.of_text(load_rules(rules_path(rival.rules)), text))
     trees = teacher.heads(gold)
     spent = time.process_time() - start
-    return [(length_label(limit), float(share)) for limit, share in zip(LIMITS, dda(gold, trees))], spent
+    return [
+        (length_label(limit), float(share)) for limit, share in zip(LIMITS, dda(gold, trees))
+    ], spent
 
 
 def main() -> None:
     """Adds the rows that are missing, one run after the other."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--data", required=True, help="folder of treebanks, as for `vdgi experiment paper-ud`")
+    parser.add_argument(
+        "--data", required=True, help="folder of treebanks, as for `vdgi experiment paper-ud`"
+    )
     parser.add_argument("--rows", type=Path, required=True, help="CSV file to add rows to")
     parser.add_argument("--only", nargs="+", choices=RIVALS, default=list(RIVALS), metavar="SYSTEM")
     parser.add_argument("--languages", nargs="+", metavar="CODE")
@@ -85,7 +104,9 @@ def main() -> None:
                 add_missing(arguments.rows, treebank.name, system, seed, train, test)
 
 
-def add_missing(rows: Path, language: str, system: str, seed: int, train: list[Path], test: list[Path]) -> None:
+def add_missing(
+    rows: Path, language: str, system: str, seed: int, train: list[Path], test: list[Path]
+) -> None:
     """Makes one run, unless the file has it."""
     with open(rows, encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
@@ -102,7 +123,14 @@ def add_missing(rows: Path, language: str, system: str, seed: int, train: list[P
         writer.writeheader()
         writer.writerows(lines)
     temporary.replace(rows)
-    print(language, system, seed, *(f"{share:.1f}" for _, share in figures), f"{spent:.1f} CPU s", file=sys.stderr)
+    print(
+        language,
+        system,
+        seed,
+        *(f"{share:.1f}" for _, share in figures),
+        f"{spent:.1f} CPU s",
+        file=sys.stderr,
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Counts the rows of tables in docs/results: those that figures.py writes from rows of runs, and those typed by hand.
+"""Counts the rows of tables in docs/results: those that figures.py writes from rows of runs, and
+those typed by hand.
 
     python experiments/table_rows.py
 
-A row is written if its table stands between `<!-- figure NAME -->` and `<!-- end -->`. Names the places of the others.
+A row is written if its table stands between `<!-- figure NAME -->` and `<!-- end -->`. Names the
+places of the others.
 """
 
 from __future__ import annotations

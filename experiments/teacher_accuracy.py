@@ -2,9 +2,9 @@
 
     python experiments/teacher_accuracy.py --language eu eu-ud-train.conllu eu-ud-dev.conllu
 
-Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by commas.
-Teachers learn from sentences of up to --max-len words; statistics are measured in all sentences; heads in the
-training files are not read. --teachers names them: dmv or lc-dmv; neither
+Several languages: repeat --language NAME TRAIN TEST; a training text may be several files joined by
+commas. Teachers learn from sentences of up to --max-len words; statistics are measured in all
+sentences; heads in the training files are not read. --teachers names them: dmv or lc-dmv; neither
 draws random numbers. --ablate removes each part of a table in turn, for teachers only.
 """
 
@@ -53,7 +53,11 @@ class Language:
     @classmethod
     def of_files(cls, name: str, train: str, test: str) -> Language:
         """Training files are joined by commas, and their heads are not read."""
-        return cls(name, read(map(Path, train.split(",")), "ignored"), read([Path(test)], "required", max(LIMITS)))
+        return cls(
+            name,
+            read(map(Path, train.split(",")), "ignored"),
+            read([Path(test)], "required", max(LIMITS)),
+        )
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class Result:
 
 
 def rules_only(language: Language, rules: RuleSet) -> Result:
-    """The most probable trees under the prior alone; ties fall at random, figures are means over seeds."""
+    """The most probable trees under the prior alone; ties fall at random, figures are means over
+    seeds."""
     start = time.process_time()
     prior = Prior.of_text(rules, language.train)
     learnt = time.process_time()
@@ -80,7 +85,9 @@ def rules_only(language: Language, rules: RuleSet) -> Result:
     return Result(tuple(means), learnt - start, (parsed - learnt) / TIE_SEEDS)
 
 
-def teacher(language: Language, rules: RuleSet, make: Callable[[], Teacher], max_len: int) -> Result:
+def teacher(
+    language: Language, rules: RuleSet, make: Callable[[], Teacher], max_len: int
+) -> Result:
     """A teacher under a table."""
     start = time.process_time()
     prior = Prior.of_text(rules, language.train)
@@ -92,7 +99,10 @@ def teacher(language: Language, rules: RuleSet, make: Callable[[], Teacher], max
 
 def accuracy_row(name: str, results: Sequence[Result]) -> list[str]:
     """The averages over languages and the figures of each."""
-    cells = [*np.mean([result.dda for result in results], axis=0)[None], *(result.dda for result in results)]
+    cells = [
+        *np.mean([result.dda for result in results], axis=0)[None],
+        *(result.dda for result in results),
+    ]
     return [name, *(cell(values) for values in cells)]
 
 
@@ -110,7 +120,11 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
     for name, system in systems.items():
         for language in languages:
             results[name].append(system(language))
-            print(f"{name}, {language.name}: {cell(results[name][-1].dda)}", file=sys.stderr, flush=True)
+            print(
+                f"{name}, {language.name}: {cell(results[name][-1].dda)}",
+                file=sys.stderr,
+                flush=True,
+            )
     header = ["system", "avg", *(language.name for language in languages)]
     rows = []
     for name, of_system in results.items():
@@ -123,7 +137,9 @@ def run(systems: dict[str, Callable[[Language], Result]], languages: Sequence[La
 
 def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], Result]]:
     """The measurements, by their names in the tables."""
-    settings = DmvSettings(iterations=arguments.iterations, valence_iterations=arguments.valence_iterations)
+    settings = DmvSettings(
+        iterations=arguments.iterations, valence_iterations=arguments.valence_iterations
+    )
     makers: dict[str, Callable[[], Teacher]] = {"dmv": lambda: Dmv(settings), "lc-dmv": LcDmv}
     systems: dict[str, Callable[[Language], Result]] = {}
 
@@ -142,17 +158,22 @@ def systems_of(arguments: argparse.Namespace) -> dict[str, Callable[[Language], 
         add_teachers(Path(table).stem, rules)
     if arguments.ablate:
         whole = load_rules(rules_path(arguments.ablate))
-        needed = {"rules", "kinds of words"}  # the first is the table, the second has no value by itself
+        # the first is the table, the second has no value by itself
+        needed = {"rules", "kinds of words"}
         for part in whole.parts:
             if part.name not in needed:
-                add_teachers(f"{Path(arguments.ablate).stem} without {part.name}", whole.without(part.name))
+                add_teachers(
+                    f"{Path(arguments.ablate).stem} without {part.name}", whole.without(part.name)
+                )
     return systems
 
 
 def main() -> None:
     """Prints the tables."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST"))
+    parser.add_argument(
+        "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
+    )
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
     parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
     parser.add_argument("--ablate", metavar="RULES")

@@ -3,13 +3,14 @@
     python experiments/tokenising.py --list experiments/lists/ud2.csv --data DIR --scored test \\
         --languages fr et wo ta cop vi --udpipe 100 10 --models FOLDER
 
-The first k sentences of a shuffle of the text (random.Random(1)) are learnt from. The scored file's sentences
-are joined as its SpaceAfter says, paragraphs by empty lines. F1 is that of the CoNLL 2018 shared task. With
---scored text, the sentences of the text that were not learnt from are scored, in their order: choose on them.
+The first k sentences of a shuffle of the text (random.Random(1)) are learnt from. The scored file's
+sentences are joined as its SpaceAfter says, paragraphs by empty lines. F1 is that of the CoNLL 2018
+shared task. With --scored text, the sentences of the text that were not learnt from are scored, in
+their order: choose on them.
 
-UDPipe (package ufal.udpipe) is left out unless --udpipe gives numbers of epochs of its tokeniser; 100 is its
-default. Its models are kept in the folder --models, because each takes minutes. --random N checks that
-nothing of N random texts is lost.
+UDPipe (package ufal.udpipe) is left out unless --udpipe gives numbers of epochs of its tokeniser;
+100 is its default. Its models are kept in the folder --models, because each takes minutes. --random
+N checks that nothing of N random texts is lost.
 """
 
 from __future__ import annotations
@@ -54,23 +55,29 @@ def own(learnt: Path, raw: str) -> tuple[str, float, float]:
     documents = raw_documents.read_documents([learnt])
     tokeniser = Tokeniser.fit(documents)
     middle = time.process_time()
-    found = "".join(raw_writing.conllu_of(part, begins=at == 0) for part, at in tokeniser.parts(raw))
+    found = "".join(
+        raw_writing.conllu_of(part, begins=at == 0) for part, at in tokeniser.parts(raw)
+    )
     return found, middle - start, time.process_time() - middle
 
 
 def udpipe_model(
     learnt: Path, kept: Path, epochs: int, tagger: str = "none", parser: str = "none"
 ) -> tuple[Callable[[str], str], float]:
-    """UDPipe from raw text to CoNLL-U, and the CPU seconds of learning; nan: its model was `kept` before.
+    """UDPipe from raw text to CoNLL-U, and the CPU seconds of learning; nan: its model was `kept`
+    before.
 
-    `epochs` are the tokeniser's; the options of tagger and parser are UDPipe's, none leaves them out.
+    `epochs` are the tokeniser's; the options of tagger and parser are UDPipe's, none leaves them
+    out.
     """
     from ufal.udpipe import Model, Pipeline, ProcessingError
 
     seconds = float("nan")
     if not kept.exists():
         start = time.process_time()
-        kept.write_bytes(udpipe.train(learnt.read_text(encoding="utf-8"), f"epochs={epochs}", tagger, parser))
+        kept.write_bytes(
+            udpipe.train(learnt.read_text(encoding="utf-8"), f"epochs={epochs}", tagger, parser)
+        )
         seconds = time.process_time() - start
     loaded = Model.load(str(kept))
     steps = (Pipeline.NONE if each == "none" else Pipeline.DEFAULT for each in (tagger, parser))
@@ -100,7 +107,10 @@ def random_text(rng: random.Random) -> str:
         " \t\n\r\v\f\x00\x1f\x85\u00a0\u2028\u3000\ufeff\u200b\n\n\n",
         "abcdeéßİŉ.,!?-'\"()[]|\\_#=:;…“”",
         "אبكखமிழ்ไทย漢字かな한ⲁⲃ\u0301\u200d🇫🇷👩",
-        "".join(chr(rng.choice((rng.randrange(0xD800), rng.randrange(0xE000, 0x110000)))) for _ in range(9)),
+        "".join(
+            chr(rng.choice((rng.randrange(0xD800), rng.randrange(0xE000, 0x110000))))
+            for _ in range(9)
+        ),
     )
     return "".join(rng.choice(rng.choice(sorts)) for _ in range(rng.randrange(200)))
 
@@ -113,7 +123,9 @@ def n_lost(tokeniser: Tokeniser, n_texts: int, folder: Path) -> int:
         document = tokeniser.tokenise(text)
         if document.sentences:
             path.write_bytes(raw_writing.conllu_of(document).encode())
-            lost += [each.text.encode() for each in raw_documents.read_documents([path])] != [text.encode()]
+            lost += [each.text.encode() for each in raw_documents.read_documents([path])] != [
+                text.encode()
+            ]
         else:
             lost += bool(raw_text.GAP.sub("", text))  # invisible characters alone make no sentence
     return lost
@@ -123,7 +135,9 @@ def main() -> None:
     """Measures and prints the tables."""
     parser = file_list_parser(__doc__)
     parser.add_argument("--sentences", type=int, default=100, metavar="K", help="to learn from")
-    parser.add_argument("--most", type=int, default=600, help="sentences of the text to score at most")
+    parser.add_argument(
+        "--most", type=int, default=600, help="sentences of the text to score at most"
+    )
     parser.add_argument("--udpipe", type=int, nargs="*", default=[], metavar="EPOCHS")
     parser.add_argument("--models", type=Path, help="folder for UDPipe's models")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="random texts")
@@ -135,7 +149,9 @@ def main() -> None:
             text = blocks(files.text)
             order = list(range(len(text)))
             random.Random(1).shuffle(order)
-            learnt = write(folder / "learnt.conllu", [text[n] for n in order[: arguments.sentences]])
+            learnt = write(
+                folder / "learnt.conllu", [text[n] for n in order[: arguments.sentences]]
+            )
             rest = [text[n] for n in sorted(order[arguments.sentences :])[: arguments.most]]
             scored = rest if arguments.scored == "text" else blocks(files.scored)
             gold = write(folder / "gold.conllu", scored)
@@ -143,13 +159,19 @@ def main() -> None:
             systems = {"vdgi": own}
             for epochs in arguments.udpipe:
                 kept = f"{files.name}-{arguments.sentences}-e{epochs}.udpipe"
-                systems[f"UDPipe, {epochs} epochs"] = udpipe_tokeniser(epochs, (arguments.models or folder) / kept)
+                systems[f"UDPipe, {epochs} epochs"] = udpipe_tokeniser(
+                    epochs, (arguments.models or folder) / kept
+                )
             for system, run in systems.items():
                 found, learning, tokenising = run(learnt, raw)
                 path = write(folder / "found.conllu", [found])
                 scores = score_files(gold, [path])[str(path)]
-                rows.append([files.name, system, *(f"{100 * scores[metric].f1:.2f}" for metric in METRICS)])
-                speeds.append([files.name, system, f"{learning:.1f}", f"{len(raw) / tokenising:,.0f}"])
+                rows.append(
+                    [files.name, system, *(f"{100 * scores[metric].f1:.2f}" for metric in METRICS)]
+                )
+                speeds.append(
+                    [files.name, system, f"{learning:.1f}", f"{len(raw) / tokenising:,.0f}"]
+                )
                 print(*rows[-1], *speeds[-1][2:], file=sys.stderr, flush=True)
         print(at_start)
         print_table("F1", ["", "system", *METRICS], rows)

@@ -2,9 +2,10 @@
 
     python experiments/train_speed.py eu-ud-train.conllu [--repeats 5]
 
-Random sentences of --length words, with the treebank's frequencies of tags, are sampled M times, scored by
-encoder and decoder, weighted as in pretraining, and the gradients computed, without updates of the weights.
-Whole epochs of the treebank are trained with the preset paper, without and with words. One core, CPU seconds.
+Random sentences of --length words, with the treebank's frequencies of tags, are sampled M times,
+scored by encoder and decoder, weighted as in pretraining, and the gradients computed, without
+updates of the weights. Whole epochs of the treebank are trained with the preset paper, without and
+with words. One core, CPU seconds.
 """
 
 from __future__ import annotations
@@ -45,13 +46,16 @@ WORD_DIMS = {"tags only": 0, "tags and words": 80}
 def trainer_of(sentences: list[Sentence], word_dim: int, folder: str) -> Trainer:
     """A trainer with the preset paper."""
     settings = load_settings("paper", changes={"parser": {"word_dim": word_dim}})
-    vocabulary = build_vocabulary(sentences, lexicalised=word_dim > 0, min_freq=settings.words.min_freq)
+    vocabulary = build_vocabulary(
+        sentences, lexicalised=word_dim > 0, min_freq=settings.words.min_freq
+    )
     material = Material({"": sentences}, vocabulary, load_rules(rules_path("ud")))
     return Trainer(settings, material, Provenance(), Path(folder))
 
 
 def engine_rows(trainer: Trainer, drawn: Sequence[Encoded], repeats: int) -> list[list[str]]:
-    """For each engine and size of updates, sentences a CPU second and the ratio to the first engine."""
+    """For each engine and size of updates, sentences a CPU second and the ratio to the first
+    engine."""
     rng, rows = np.random.default_rng(2), []
     for size in (size for size in SIZES if size <= len(drawn)):
         batches = [drawn[k : k + size] for k in range(0, len(drawn) - size + 1, size)]
@@ -64,7 +68,9 @@ def engine_rows(trainer: Trainer, drawn: Sequence[Encoded], repeats: int) -> lis
                 seconds[name].append((time.process_time() - start) / (size * len(batches)))
         medians = {name: statistics.median(values) for name, values in seconds.items()}
         first = medians["graph a sentence"]
-        rows += [[name, str(size), f"{1 / s:.0f}", f"{first / s:.1f}"] for name, s in medians.items()]
+        rows += [
+            [name, str(size), f"{1 / s:.0f}", f"{first / s:.1f}"] for name, s in medians.items()
+        ]
     return rows
 
 
@@ -72,7 +78,9 @@ def epoch_seconds(trainer: Trainer, number: int) -> float:
     """CPU seconds of an epoch, updates included."""
     start = time.process_time()
     lengths = [len(sentence) for sentence in trainer.encoded]
-    for batch in minibatches(lengths, trainer.settings.train.batch_size, np.random.default_rng(number)):
+    for batch in minibatches(
+        lengths, trainer.settings.train.batch_size, np.random.default_rng(number)
+    ):
         trainer.update(batch)
     return time.process_time() - start
 
@@ -87,20 +95,30 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3, help="of the treebank")
     arguments = parser.parse_args()
     print(conditions())
-    sentences = filtering.prepare(reading.read(arguments.treebank), protocols.STANDARD, 10, 2).sentences
+    sentences = filtering.prepare(
+        reading.read(arguments.treebank), protocols.STANDARD, 10, 2
+    ).sentences
     epochs = []
     with one_thread(), tempfile.TemporaryDirectory() as folder:
         for title, word_dim in WORD_DIMS.items():
             trainer = trainer_of(sentences, word_dim, folder)
-            tags, words = (np.concatenate(part) for part in zip(*((e.tags, e.words) for e in trainer.encoded)))
-            places = np.random.default_rng(1).integers(0, len(tags), (arguments.sentences, arguments.length))
+            tags, words = (
+                np.concatenate(part) for part in zip(*((e.tags, e.words) for e in trainer.encoded))
+            )
+            places = np.random.default_rng(1).integers(
+                0, len(tags), (arguments.sentences, arguments.length)
+            )
             drawn = [Encoded(tuple(tags[k].tolist()), tuple(words[k].tolist())) for k in places]
             header = ["engine", "batch", "sentences / CPU s", "ratio to the first"]
             n_samples = trainer.settings.train.samples
-            title_of_engines = f"{title}: sentences of {arguments.length} words, {n_samples} samples each"
+            title_of_engines = (
+                f"{title}: sentences of {arguments.length} words, {n_samples} samples each"
+            )
             print_table(title_of_engines, header, engine_rows(trainer, drawn, arguments.repeats))
             trainer = trainer_of(sentences, word_dim, folder)
-            epochs.append([title, *(f"{epoch_seconds(trainer, n):.1f}" for n in range(arguments.epochs))])
+            epochs.append(
+                [title, *(f"{epoch_seconds(trainer, n):.1f}" for n in range(arguments.epochs))]
+            )
     n_words = sum(map(len, sentences))
     print_table(
         f"CPU seconds an epoch: {len(sentences):,} sentences, {n_words:,} words",

@@ -31,14 +31,17 @@ def sentences(text: str) -> Any:
 
 
 def train(text: str, tokeniser: str = "none", tagger: str = "none", parser: str = "none") -> bytes:
-    """The content of a model file, trained on CoNLL-U; "none" leaves out a step, "" is its default settings.
+    """The content of a model file, trained on CoNLL-U; "none" leaves out a step, "" is its default
+    settings.
 
     Raises: RuntimeError.
     """
     from ufal import udpipe as library
 
     error, options = _error(), (tokeniser, tagger, parser)
-    made = library.Trainer.train("morphodita_parsito", sentences(text), library.Sentences(), *options, error)
+    made = library.Trainer.train(
+        "morphodita_parsito", sentences(text), library.Sentences(), *options, error
+    )
     _sound(made, error)
     return made if isinstance(made, bytes) else made.encode("latin-1")
 

@@ -1,6 +1,8 @@
-"""Learns universal parsers with some branches of languages left out, and scores them on treebanks kept aside.
+"""Learns universal parsers with some branches of languages left out, and scores them on treebanks
+kept aside.
 
-    python experiments/universal.py learn --data DIR --out FILE.npz [--without BRANCH ...] [--free] [--seed N]
+    python experiments/universal.py learn --data DIR --out FILE.npz [--without BRANCH ...] [--free]
+    [--seed N]
         [--treebanks N]
     python experiments/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
     python experiments/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
@@ -74,10 +76,16 @@ from dynet_vdgi.universal.stored import Measures, beginning, scorer_of
 from dynet_vdgi.universal.text_base import TextBase
 
 TREEBANKS = resources() / "universal" / "treebanks.csv"
-FILES = {"choose": "ud2.csv", "check": "ud2.csv", "v1": "ud14.csv", "demo": "demo.csv", "sources": ""}
+FILES = {
+    "choose": "ud2.csv",
+    "check": "ud2.csv",
+    "v1": "ud14.csv",
+    "demo": "demo.csv",
+    "sources": "",
+}
 CHECKED = ("Celtic", "Uralic", "Indo-Iranian", "Sinitic", "Afro-Asiatic")
-"""Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks stay,
-although Naija, a creole, has its words from English."""
+"""Branches of the eleven. Four of them have no relative among the sources. The Germanic treebanks
+stay, although Naija, a creole, has its words from English."""
 NOT_FREE = ("NC", "GPL 3")
 BEGINNINGS = 50, 500
 """Sentences of test files that are parsed."""
@@ -93,7 +101,11 @@ CALIBRATED = 200
 def files_of(data: Path, names: str) -> list[Path]:
     """Paths of files below `ud2` or `ud2_sources`."""
     return [
-        next(data / folder / name for folder in ("ud2", "ud2_sources", ".") if (data / folder / name).exists())
+        next(
+            data / folder / name
+            for folder in ("ud2", "ud2_sources", ".")
+            if (data / folder / name).exists()
+        )
         for name in names.split()
     ]
 
@@ -116,7 +128,9 @@ def is_free(row: dict[str, str]) -> bool:
 def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
     """The treebanks to learn from."""
     kept = [
-        GoldTreebank(row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"])
+        GoldTreebank(
+            row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"]
+        )
         for row in source_rows(arguments)
     ]
     if arguments.treebanks:  # the smaller samples of a seed are parts of the larger ones
@@ -168,18 +182,24 @@ def parsed(scorers: list[Scorer], text: list, test: list) -> list:
 def with_table(scorers: list[Scorer], text: list, test: list, share: float) -> list:
     """Trees of the test sentences, with this share of the table's log-probabilities of heads."""
     prior = Prior.of_text(load_rules(rules_path("best")), text)
-    total = [TextBase.of_text(scorer, text, prior, share).all_potentials(test) for scorer in scorers]
+    total = [
+        TextBase.of_text(scorer, text, prior, share).all_potentials(test) for scorer in scorers
+    ]
     return [eisner.best(sum(potentials) / len(scorers)) for potentials in zip(*total)]
 
 
-def engine_for(scorer: Scorer, text: list, calibration: dict | None = None) -> tuple[UniversalEngine, ModelFile]:
+def engine_for(
+    scorer: Scorer, text: list, calibration: dict | None = None
+) -> tuple[UniversalEngine, ModelFile]:
     """The engine of a model that has measured a text."""
     model = pack(scorer, {}, further=calibration)
     model.parameters.update(Measures.of(scorer, list(beginning(text))).arrays())
     return UniversalEngine(model), model
 
 
-def texts(arguments: argparse.Namespace, heads: str = "ignored") -> Iterator[tuple[str, list, list]]:
+def texts(
+    arguments: argparse.Namespace, heads: str = "ignored"
+) -> Iterator[tuple[str, list, list]]:
     """Code, text and test sentences of the listed languages; `heads` are the text's."""
     if arguments.set == "sources":
         for row in measuring.csv_rows(TREEBANKS):
@@ -188,7 +208,9 @@ def texts(arguments: argparse.Namespace, heads: str = "ignored") -> Iterator[tup
                 yield row["treebank"], text, text[:200]
         return
     for row in measuring.csv_rows(LISTS / FILES[arguments.set]):
-        if row["set"] == arguments.set and row["language"] in (arguments.codes or [row["language"]]):
+        if row["set"] == arguments.set and row["language"] in (
+            arguments.codes or [row["language"]]
+        ):
             text, test = (files_of(arguments.data, row[part]) for part in ("text", "test"))
             yield row["language"], read(text, heads), read(test, "required")
 
@@ -203,10 +225,13 @@ def left_out(arguments: argparse.Namespace) -> Iterator[tuple[Scorer, str, list,
 
 
 def calibrate(arguments: argparse.Namespace) -> None:
-    """Learns confidence from gold heads of languages left out, the same number of sentences of each."""
+    """Learns confidence from gold heads of languages left out, the same number of sentences of
+    each."""
     samples: dict[str, tuple[list, list, list]] = {}
     for scorer, code, text, _ in left_out(arguments):
-        sample = random.Random(1).sample([s for s in text if len(s) <= 40], min(CALIBRATED, len(text)))
+        sample = random.Random(1).sample(
+            [s for s in text if len(s) <= 40], min(CALIBRATED, len(text))
+        )
         engine, _ = engine_for(scorer, text)
         found = [(own.heads, own.margins) for own in find(engine, sample, margins=True)]
         gold = [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
@@ -226,7 +251,9 @@ def confidence(arguments: argparse.Namespace) -> None:
         parser = replace(bare, engine=bare.engine.with_measures(Measures.of(scorer, text)))
         found = find(parser.engine, test, margins=True)
         rows.append([error(each.calibration, test, found) for each in (bare, parser)])
-        print("{}: ECE {:.1f} without the shift, {:.1f} with it".format(code, *rows[-1]), flush=True)
+        print(
+            "{}: ECE {:.1f} without the shift, {:.1f} with it".format(code, *rows[-1]), flush=True
+        )
     print("mean ECE: {:.2f} without the shift, {:.2f} with it".format(*np.mean(rows, 0)))
 
 
@@ -250,7 +277,9 @@ def relations(arguments: argparse.Namespace) -> None:
         figures = []
         for trees in ([s.heads for s in test], [each.heads for each in find(engine, test)]):
             for share in shares:
-                labeller = Labeller(load_labels(), log_p=engine.log_p, share=share, verb_order=order)
+                labeller = Labeller(
+                    load_labels(), log_p=engine.log_p, share=share, verb_order=order
+                )
                 found = labeller.predict([replace(s, heads=tree) for s, tree in zip(test, trees)])
                 labels = np.array([relation for s in found for relation in s.deprels])
                 figures.append(100 * ((labels == gold) & (np.concatenate(trees) == heads)).mean())
@@ -262,7 +291,9 @@ def relations(arguments: argparse.Namespace) -> None:
 def told(name: str, shares: list[float], figures: list[float]) -> str:
     """The line of a language: for each share relations of gold arcs, then LAS."""
     both = zip(shares, figures, figures[len(shares) :])
-    return f"{name}: " + "; ".join(f"share {s:g}: gold arcs {a:.2f}, LAS {b:.2f}" for s, a, b in both)
+    return f"{name}: " + "; ".join(
+        f"share {s:g}: gold arcs {a:.2f}, LAS {b:.2f}" for s, a, b in both
+    )
 
 
 def untrained(arguments: argparse.Namespace) -> None:
@@ -285,9 +316,11 @@ def untrained(arguments: argparse.Namespace) -> None:
 def speed(arguments: argparse.Namespace) -> None:
     """Prints CPU seconds, words per CPU second and peak memory of whole programs that take turns.
 
-    The text is that of the dev files of six languages, one after the other; UDPipe 1 parses a tenth of it.
+    The text is that of the dev files of six languages, one after the other; UDPipe 1 parses a tenth
+    of it.
     """
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as an installed program, modules are compiled once
+    # as an installed program, modules are compiled once
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     print(measuring.conditions())
     with tempfile.TemporaryDirectory() as name:
         whole, tenth, few = (Path(name) / f"{part}.conllu" for part in ("whole", "tenth", "few"))
@@ -301,11 +334,23 @@ def speed(arguments: argparse.Namespace) -> None:
         for model in map(str, arguments.models):
             title = Path(model).name
             if model.endswith(".udpipe"):
-                tasks[f"{title}, a tenth"] = [sys.executable, "-c", whole_program.UDPIPE, model, str(tenth)]
+                tasks[f"{title}, a tenth"] = [
+                    sys.executable,
+                    "-c",
+                    whole_program.UDPIPE,
+                    model,
+                    str(tenth),
+                ]
                 words[f"{title}, a tenth"] = n_tenth
                 continue
             for part, file in (("", whole), (", 3 sentences", few)):
-                tasks[title + part] = [*whole_program.PARSE, model, str(file), "-o", f"{name}/out.conllu"]
+                tasks[title + part] = [
+                    *whole_program.PARSE,
+                    model,
+                    str(file),
+                    "-o",
+                    f"{name}/out.conllu",
+                ]
                 words[title + part] = n_words
         whole_program.turns(tasks, words, 1)  # the first turn may compile
         rows = whole_program.turns(tasks, words, TURNS)
@@ -323,11 +368,14 @@ def ship(arguments: argparse.Namespace) -> None:
     for path in arguments.models[1:]:
         further |= np.load(path)
     settings = UniversalSettings(learning=LearningSettings(members=arguments.members))
-    save_model(arguments.out, pack(scorer, sources_of(treebanks, licences), settings, further=further))
+    save_model(
+        arguments.out, pack(scorer, sources_of(treebanks, licences), settings, further=further)
+    )
 
 
 def table(arguments: argparse.Namespace) -> None:
-    """Gives a model file the table `best` of resources/rules; all its other arrays and members stay."""
+    """Gives a model file the table `best` of resources/rules; all its other arrays and members
+    stay."""
     (path,) = arguments.models
     with zipfile.ZipFile(path) as whole:
         entries = {name: whole.read(name) for name in whole.namelist()}
@@ -341,10 +389,14 @@ def main() -> None:
     parser = measuring.argument_parser(__doc__)
     commands = parser.add_subparsers(dest="verb", required=True)
     learning = commands.add_parser("learn")
-    learning.add_argument("--without", nargs="*", default=[], help="branches; 'checked' for those of the eleven")
+    learning.add_argument(
+        "--without", nargs="*", default=[], help="branches; 'checked' for those of the eleven"
+    )
     learning.add_argument("--without-code", nargs="*", default=[])
     learning.add_argument("--free", action="store_true")
-    learning.add_argument("--treebanks", type=int, default=0, help="learn from so many, taken at random")
+    learning.add_argument(
+        "--treebanks", type=int, default=0, help="learn from so many, taken at random"
+    )
     learning.add_argument("--seed", type=int, default=1)
     learning.add_argument("--updates", type=int, default=LearningSettings().updates)
     scoring = commands.add_parser("score")
@@ -358,9 +410,13 @@ def main() -> None:
         each.add_argument("--set", choices=sorted(FILES), required=True)
         each.add_argument("--codes", nargs="*", default=[])
     further["relations"].add_argument("--shares", nargs="+", type=float, default=[Labeller.share])
-    scoring.add_argument("--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)")
+    scoring.add_argument(
+        "--table", type=float, default=0.0, help="share of the rule table `best` (default: 0)"
+    )
     for each in (learning, further["ship"]):
-        each.add_argument("--members", type=int, default=1, help="networks whose mean one more learns")
+        each.add_argument(
+            "--members", type=int, default=1, help="networks whose mean one more learns"
+        )
     for each in (learning, scoring, *further.values()):
         each.add_argument("--data", type=Path, required=each is not further["table"])
         each.add_argument("--out", type=Path)
@@ -387,7 +443,11 @@ def main() -> None:
     rows = []
     for code, text, test in texts(arguments):
         test = [s for s in test if len(s) <= 40]
-        trees = with_table(scorers, text, test, arguments.table) if arguments.table else parsed(scorers, text, test)
+        trees = (
+            with_table(scorers, text, test, arguments.table)
+            if arguments.table
+            else parsed(scorers, text, test)
+        )
         rows.append((code, *dda(test, trees)))
         print("{} {:.1f}/{:.1f}".format(*rows[-1]), flush=True)
     print("mean of {}: {:.2f}/{:.2f}".format(len(rows), *np.mean([row[1:] for row in rows], 0)))

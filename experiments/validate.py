@@ -1,9 +1,9 @@
 """Messages of the validator of Universal Dependencies about parses of the treebanks in a list.
 
-For each treebank: a parser learns from the tags of the first sentences of its test file, parses the whole
-file, and the validator (the extra `validate`) reads the parse and, for comparison, the file
-itself. A message up to level 2, the format of UD, is an error of ours unless the file gets it, too. Level 3
-is about the use of relations; its errors are counted by kind.
+For each treebank: a parser learns from the tags of the first sentences of its test file, parses the
+whole file, and the validator (the extra `validate`) reads the parse and, for comparison, the file
+itself. A message up to level 2, the format of UD, is an error of ours unless the file gets it, too.
+Level 3 is about the use of relations; its errors are counted by kind.
 
     python experiments/validate.py --list experiments/lists/ud2.csv --data DIR --out parses
 """
@@ -38,7 +38,9 @@ def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
     """The path of a parse of the file; an existing parser is used again."""
     run, output = folder / test.stem, str(folder / test.name)
     if not (run / "model.vdgi").exists():
-        text = [sentence for sentence, _ in zip(reading.read(test, heads="ignored"), range(n_sentences))]
+        text = [
+            sentence for sentence, _ in zip(reading.read(test, heads="ignored"), range(n_sentences))
+        ]
         vdgi.train(text, "best", out=run)
     parser = vdgi.load(run / "model.vdgi", labels=load_labels(labels))
     FileParser(parser).parse([str(test)], output)
@@ -60,7 +62,9 @@ def main() -> None:
     parser = file_list_parser(__doc__)
     parser.set_defaults(scored="test")
     parser.add_argument("--out", required=True, type=Path, help="folder for parsers and parses")
-    parser.add_argument("--sentences", type=int, default=200, help="to learn from (default: %(default)s)")
+    parser.add_argument(
+        "--sentences", type=int, default=200, help="to learn from (default: %(default)s)"
+    )
     parser.add_argument("--labels", default="ud2", help="table of labels (default: %(default)s)")
     arguments = parser.parse_args()
     at_start = conditions()
@@ -71,7 +75,9 @@ def main() -> None:
         ours, theirs = incidents(output), incidents(test)
         added = below(LEVEL - 1, ours) - below(LEVEL - 1, theirs)
         size = sum(map(len, reading.read(output)))
-        level3, gold3 = (Counter({k: c for k, c in found.items() if k[0] == LEVEL}) for found in (ours, theirs))
+        level3, gold3 = (
+            Counter({k: c for k, c in found.items() if k[0] == LEVEL}) for found in (ours, theirs)
+        )
         totals += level3
         gold_totals += gold3
         n_words += size
@@ -83,10 +89,17 @@ def main() -> None:
     header = ["", "words", added, "level 3, per 100 words", "in the file"]
     print_table("The validator on parses, and on the files as they are", header, rows)
     kinds = [
-        [kind, str(count), f"{100 * count / n_words:.2f}", f"{100 * gold_totals[3, kind] / n_words:.2f}"]
+        [
+            kind,
+            str(count),
+            f"{100 * count / n_words:.2f}",
+            f"{100 * gold_totals[3, kind] / n_words:.2f}",
+        ]
         for (_, kind), count in totals.most_common()
     ]
-    print_table("Level 3 by kind", ["", "in parses", "per 100 words", "per 100 words in the files"], kinds)
+    print_table(
+        "Level 3 by kind", ["", "in parses", "per 100 words", "per 100 words in the files"], kinds
+    )
 
 
 if __name__ == "__main__":

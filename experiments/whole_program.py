@@ -2,11 +2,11 @@
 
     python experiments/whole_program.py FILE.conllu [--model NAME=MODEL ...] [--udpipe MODEL.udpipe]
 
-Without --model, parsers of the presets best and strict learn from the file without its trees. The file
-is repeated up to --words words; --other is parsed as it is, into trees only. All tasks take turns --repeats
-times, in processes of their own; the table has medians of CPU seconds, and peak memory. The parse of the
-last model is scored against the file. UDPipe parses a tenth as much, with given tags and features;
---udpipe-trees is the number of trees of the file for its model.
+Without --model, parsers of the presets best and strict learn from the file without its trees. The
+file is repeated up to --words words; --other is parsed as it is, into trees only. All tasks take
+turns --repeats times, in processes of their own; the table has medians of CPU seconds, and peak
+memory. The parse of the last model is scored against the file. UDPipe parses a tenth as much, with
+given tags and features; --udpipe-trees is the number of trees of the file for its model.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def _n_words(block: conllu_blocks.Block) -> int:
     return sum(line.split("\t", 1)[0].isdigit() for line in block.lines)
 
 
-def tasks_for(arguments: argparse.Namespace, folder: Path, n_words: int) -> tuple[dict[str, list[str]], dict[str, int]]:
+def tasks_for(
+    arguments: argparse.Namespace, folder: Path, n_words: int
+) -> tuple[dict[str, list[str]], dict[str, int]]:
     """The commands, the parses first, and the numbers of their words."""
     large, few, tenth = (str(folder / f"{name}.conllu") for name in ("large", "few", "tenth"))
     out = ["-o", str(folder / "out.conllu")]
@@ -97,7 +99,14 @@ def tasks_for(arguments: argparse.Namespace, folder: Path, n_words: int) -> tupl
     if arguments.other:
         n_other = sum(map(_n_words, conllu_blocks.blocks(arguments.other)))
         for title, model in arguments.models.items():
-            tasks[f"parse, {title}, other file"] = [*PARSE, model, arguments.other, *out, "--labels", "none"]
+            tasks[f"parse, {title}, other file"] = [
+                *PARSE,
+                model,
+                arguments.other,
+                *out,
+                "--labels",
+                "none",
+            ]
             words[f"parse, {title}, other file"] = n_other
     if arguments.udpipe and udpipe.is_installed():
         words["UDPipe 1"] = repeated(arguments.file, Path(tenth), arguments.words // 10)
@@ -109,14 +118,17 @@ def main() -> None:
     """Prints the table."""
     parser = measuring.argument_parser(__doc__)
     parser.add_argument("file", metavar="CONLLU")
-    parser.add_argument("--model", action="append", default=[], metavar="NAME=MODEL", help="to be measured")
+    parser.add_argument(
+        "--model", action="append", default=[], metavar="NAME=MODEL", help="to be measured"
+    )
     parser.add_argument("--udpipe", help="a model of UDPipe 1")
     parser.add_argument("--udpipe-trees", type=int, default=0, help="train one on so many trees")
     parser.add_argument("--other", metavar="CONLLU", help="a long file that does not repeat itself")
     parser.add_argument("--words", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # as an installed program, modules are compiled once
+    # as an installed program, modules are compiled once
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     print(measuring.conditions())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -126,7 +138,9 @@ def main() -> None:
         arguments.models = dict(each.split("=", 1) for each in arguments.model)
         for preset in () if arguments.models else ("best", "strict"):
             train = ["train", "--train", arguments.file, "--preset", preset]
-            subprocess.run([*measuring.VDGI, "-q", *train, "--out", str(folder / preset)], check=True)
+            subprocess.run(
+                [*measuring.VDGI, "-q", *train, "--out", str(folder / preset)], check=True
+            )
             arguments.models[preset] = str(folder / preset)
         if arguments.udpipe_trees and not arguments.udpipe:
             arguments.udpipe = str(folder / "model.udpipe")

@@ -23,8 +23,13 @@ READ = 3_000_000  # words in all, but each text 5 to 50 times
 def main(texts: list[str], output: Path) -> None:
     """Learns and writes; a run that is cut short leaves no file of the name."""
     # A word with a space inside would be two words to most readers.
-    sentences = [[word for word in sentence if " " not in word] for sentence in corpus.words_in(texts, lowercase=True)]
-    n_ngrams = len({x for word in {*chain(*sentences)} for x in ft_ngram_hashes(word, 3, 6, 2_000_000)})
+    sentences = [
+        [word for word in sentence if " " not in word]
+        for sentence in corpus.words_in(texts, lowercase=True)
+    ]
+    n_ngrams = len(
+        {x for word in {*chain(*sentences)} for x in ft_ngram_hashes(word, 3, 6, 2_000_000)}
+    )
     epochs = min(50, max(5, round(READ / max(1, sum(map(len, sentences))))))
     model = FastText(
         sentences,

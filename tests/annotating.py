@@ -1,4 +1,5 @@
-"""The program of `vdgi annotate` for tests: sessions, a server without learning, and requests to it.
+"""The program of `vdgi annotate` for tests: sessions, a server without learning, and requests to
+it.
 
 As a script it serves a file; its arguments are the file and, if it is not to be any, the port.
 """
@@ -94,7 +95,11 @@ class Client:
         self.origin = f"http://{parts.netloc}"
 
     def __call__(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
     ) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body; `path` beginning with / is taken as it is."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
@@ -135,7 +140,8 @@ class Client:
 
 def start(*arguments: str | Path, learn: bool = False) -> tuple[subprocess.Popen[bytes], str]:
     """A process that serves a file, and the page's address."""
-    import shell  # not above: it imports DyNet, which the hundred processes that run this script do without
+    # not above: it imports DyNet, which the hundred processes that run this script do without
+    import shell
 
     if learn:
         running = shell.process("annotate", *arguments, "--no-browser", "--annotator", "anna")

@@ -10,7 +10,8 @@ SHIFT, LEFT, RIGHT = 0, 1, 2
 
 
 def heads_from(actions, n):
-    """Heads (n,) of an arc-standard derivation; None if an action is impossible or the end is not reached."""
+    """Heads (n,) of an arc-standard derivation; None if an action is impossible or the end is not
+    reached."""
     heads, stack, read = [None] * n, [], 0
     for action in actions:
         if action == SHIFT:
@@ -33,7 +34,8 @@ def heads_from(actions, n):
 
 @cache
 def derivations(n):
-    """All derivations of n words: (actions, heads), by trying every string of actions that a count allows."""
+    """All derivations of n words: (actions, heads), by trying every string of actions that a count
+    allows."""
     found = []
 
     def grow(prefix, read, depth):
@@ -79,9 +81,11 @@ def projective_trees(n):
 
 
 def decisions(tree):
-    """The decisions of models with valence: head, side, how many children before, the last of them, child.
+    """The decisions of models with valence: head, side, how many children before, the last of them,
+    child.
 
-    The last child so far is 0 where there is none, and the child is 0 where the head stops on that side.
+    The last child so far is 0 where there is none, and the child is 0 where the head stops on that
+    side.
     """
     for head in range(1, len(tree) + 1):
         below = [word for word, its_head in enumerate(tree, 1) if its_head == head]
@@ -93,7 +97,8 @@ def decisions(tree):
 
 
 def with_marks(heads, kept, forms):
-    """Heads of all words by the rule of Universal Dependencies, given the tree of the words at `kept`."""
+    """Heads of all words by the rule of Universal Dependencies, given the tree of the words at
+    `kept`."""
     if not kept:
         return tuple(min(k, 1) for k in range(len(forms)))
     tree = {word: kept[head - 1] if head else 0 for word, head in zip(kept, heads)}
@@ -103,7 +108,8 @@ def with_marks(heads, kept, forms):
         before = [way_up(tree, word, first, mark) for word in kept if first <= word < mark][-1:]
         after = [way_up(tree, word, mark, last) for word in kept if mark < word <= last][:1]
         highest = [
-            [up for up in way if not any(cross((mark, up), arc) for arc in tree.items())][-1] for way in before + after
+            [up for up in way if not any(cross((mark, up), arc) for arc in tree.items())][-1]
+            for way in before + after
         ]
         head = max(highest, key=lambda word: len(way_up(tree, word, 1, len(forms))))
         beside = mark - 1
@@ -156,6 +162,8 @@ def label_sequences(scores, bigrams, start, end, given=None):
 
 def dual(counts, lam, expectations, epsilon):
     """O(lambda), to be minimised over lambda >= 0 (Eq. 11), from the counts (M, K) of samples."""
-    z = sum(math.exp(sum(c * weight for c, weight in zip(row, lam))) for row in counts) / len(counts)
+    z = sum(math.exp(sum(c * weight for c, weight in zip(row, lam))) for row in counts) / len(
+        counts
+    )
     met = sum(e * weight for e, weight in zip(expectations, lam))
     return math.log(z) - met + epsilon * math.hypot(*lam)

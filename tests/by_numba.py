@@ -1,4 +1,5 @@
-"""Compiled functions as numba calls them from Python; in the package they are parts of kernels only."""
+"""Compiled functions as numba calls them from Python; in the package they are parts of kernels
+only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Shared by all tests: the hypothesis profile, the place of the treebanks, the command and a model for it.
+"""Shared by all tests: the hypothesis profile, the place of the treebanks, the command and a model
+for it.
 
 What imports DyNet is imported inside the fixtures, see `_import_dynet`.
 """
@@ -22,7 +23,8 @@ from dynet_vdgi.system import progress
 if TYPE_CHECKING:
     from shell import Vdgi
 
-progress.FIRST_PAUSE = 1e6  # no line about progress gets between messages, however busy the machine is
+# no line about progress gets between messages, however busy the machine is
+progress.FIRST_PAUSE = 1e6
 settings.register_profile("ci", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("ci")
 
@@ -53,7 +55,8 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """The folder with ud14, ud14_train_len15 and ud_extra: VDGI_DATA, or ../shared/data beside the checkout.
+    """The folder with ud14, ud14_train_len15 and ud_extra: VDGI_DATA, or ../shared/data beside the
+    checkout.
 
     Tests that need it are skipped where it is missing; with VDGI_REQUIRE_DATA=1 they fail instead.
     """
@@ -78,7 +81,8 @@ def treebanks(data_dir: Path) -> list[Path]:
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_arrive() -> Iterator[None]:
-    """Shells start background jobs with SIGINT ignored, nohup with SIGHUP; what these start inherits it."""
+    """Shells start background jobs with SIGINT ignored, nohup with SIGHUP; what these start
+    inherits it."""
     usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
@@ -88,7 +92,8 @@ def interrupts_arrive() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def fresh_logger() -> Iterator[None]:
-    """The command sets the package's logger up for itself; each test begins with it as Python makes it."""
+    """The command sets the package's logger up for itself; each test begins with it as Python makes
+    it."""
     logger = logging.getLogger("dynet_vdgi")
     logger.handlers[:], logger.propagate = [], True
     logger.setLevel(logging.NOTSET)

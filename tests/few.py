@@ -15,7 +15,14 @@ PATTERNS = (
     ("DET NOUN ADJ VERB NOUN CCONJ NOUN", (2, 4, 2, 0, 4, 7, 5)),
     ("NOUN VERB", (2, 0)),
 )
-RELATIONS = {"DET": "det", "ADJ": "amod", "ADV": "advmod", "ADP": "case", "CCONJ": "cc", "PRON": "obj"}
+RELATIONS = {
+    "DET": "det",
+    "ADJ": "amod",
+    "ADV": "advmod",
+    "ADP": "case",
+    "CCONJ": "cc",
+    "PRON": "obj",
+}
 
 
 def trees(count=12, start=0):
@@ -42,7 +49,9 @@ def log_likelihood(crf, gold):
     total = 0.0
     for one in gold:
         scores = crf.scores(one)
-        total += eisner.log_partition(eisner.constrained(scores, one.heads)) - eisner.log_partition(scores)
+        total += eisner.log_partition(eisner.constrained(scores, one.heads)) - eisner.log_partition(
+            scores
+        )
     return total
 
 

@@ -6,13 +6,37 @@ import random
 from pathlib import Path
 
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-dev.conllu"
-ODD = ["\t", "\n", "\n\n", " ", "\r", "_", "0", "1", "-", ".", "#", "|", "=", "99", "\u00a0", "\0", "x"]
+ODD = [
+    "\t",
+    "\n",
+    "\n\n",
+    " ",
+    "\r",
+    "_",
+    "0",
+    "1",
+    "-",
+    ".",
+    "#",
+    "|",
+    "=",
+    "99",
+    "\u00a0",
+    "\0",
+    "x",
+]
 OTHERS = "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n", "3.1\te\te\tVERB\t_\t_\t_\t_\t0:x\t_\n"
 SPACES = [" ", "\u00a0", "\u3000", "\u2003", "\u1680", "\x85", "\x1f", "a b", "é", "\u2026"]
 MISC = ["HeadConf=0.10|A=b", "A=b", "_|A=b", "A=_"]
 
 
-def changed(rng: random.Random, sentences: list[str], count: int = 3, often: float = 0.5, spaced: float = 0.5) -> str:
+def changed(
+    rng: random.Random,
+    sentences: list[str],
+    count: int = 3,
+    often: float = 0.5,
+    spaced: float = 0.5,
+) -> str:
     """So many of the sentences, with a change that may be a fault, or none, or odd.
 
     `often`, `spaced`: how probable small changes are, and a letter or space put in.

@@ -20,7 +20,9 @@ WORDS = ("a", "b", "c", "d")
 Floats = Any
 
 
-def network(seed: int = 3, tags: tuple[str, ...] = TAGS, scale: float = 2.0, **changes: Any) -> Network:
+def network(
+    seed: int = 3, tags: tuple[str, ...] = TAGS, scale: float = 2.0, **changes: Any
+) -> Network:
     """A small network with weights large enough for decisions that differ from state to state."""
     settings = ModelSettings(**{"tag_dim": 5, "hidden_dim": 4, "vector_dim": 6, **changes})
     vocabulary = Vocabulary(tags, WORDS if settings.word_dim else ())
@@ -48,7 +50,8 @@ def gradients(net: Network) -> dict[str, Floats]:
 
 
 def relative_difference(first: Mapping[str, Floats], second: Mapping[str, Floats]) -> float:
-    """Largest difference of any gradient, relative to the largest entry of that parameter's gradient."""
+    """Largest difference of any gradient, relative to the largest entry of that parameter's
+    gradient."""
     worst = 0.0
     for name in first:
         size = max(np.abs(first[name]).max(), 1e-3)
@@ -56,11 +59,14 @@ def relative_difference(first: Mapping[str, Floats], second: Mapping[str, Floats
     return worst
 
 
-def error_of_gradient(net: Network, name: str, i: int, gradient: float, loss: Callable[[], float]) -> float:
+def error_of_gradient(
+    net: Network, name: str, i: int, gradient: float, loss: Callable[[], float]
+) -> float:
     """How far one entry of a parameter's gradient is from the finite difference of the loss.
 
-    In float32 central differences are best at a step of about 1e-2, where they are good to about 1e-2. A kink
-    of ReLU within a large step, or rounding in a small one, spoils one of the steps, not all.
+    In float32 central differences are best at a step of about 1e-2, where they are good to about
+    1e-2. A kink of ReLU within a large step, or rounding in a small one, spoils one of the steps,
+    not all.
     """
     value = net.parameters.get(name)
     errors = []
@@ -83,7 +89,13 @@ ACTIONS = [actions for actions, _ in brute_force.derivations(len(SENTENCE))]
 COPIES = 5
 """Samples of one estimate."""
 
-PARAMETERS = ["state/actions", "state/actions_bias", "state/bias", "stack/compose_bias", "stack/lstm/bias"]
+PARAMETERS = [
+    "state/actions",
+    "state/actions_bias",
+    "state/bias",
+    "stack/compose_bias",
+    "stack/lstm/bias",
+]
 """Some of either network."""
 
 
@@ -100,7 +112,8 @@ def enumerated(net: Network) -> tuple[Any, Floats, Floats]:
 
 
 def estimates(engine: Any, net: Network, phase: Any, times: int, batch: int) -> dict[str, Floats]:
-    """Gradients that `accumulate` gives, (times, ...) by name, each the mean of a batch of estimates."""
+    """Gradients that `accumulate` gives, (times, ...) by name, each the mean of a batch of
+    estimates."""
     found: dict[str, list[Floats]] = {}
     settings = TrainSettings(samples=COPIES, exponent=1.0)
     for k in range(times):
@@ -110,13 +123,19 @@ def estimates(engine: Any, net: Network, phase: Any, times: int, batch: int) -> 
     return {name: np.array(values) for name, values in found.items()}
 
 
-def assert_unbiased(found: Mapping[str, Floats], exact: Mapping[str, Floats], names: list[str]) -> None:
+def assert_unbiased(
+    found: Mapping[str, Floats], exact: Mapping[str, Floats], names: list[str]
+) -> None:
     """Within four standard errors, which are small beside the gradient."""
     for name in names:
-        mean, error = found[name].mean(axis=0), found[name].std(axis=0, ddof=1) / np.sqrt(len(found[name]))
+        mean, error = (
+            found[name].mean(axis=0),
+            found[name].std(axis=0, ddof=1) / np.sqrt(len(found[name])),
+        )
         assert (np.abs(mean - exact[name]) < 4 * error + 1e-5).all(), name
         largest = np.unravel_index(np.abs(exact[name]).argmax(), exact[name].shape)
-        assert abs(exact[name][largest]) > 15 * error[largest], name + ": no power"  # 1 - 1/M would be seen
+        # 1 - 1/M would be seen
+        assert abs(exact[name][largest]) > 15 * error[largest], name + ": no power"
 
 
 def written_out(kind: str, form: str, value: list[float], rules: list[float]) -> list[float]:

@@ -60,7 +60,8 @@ def process(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
 
 
 def finished(*arguments: str | Path, **options: Any) -> tuple[int, bytes | None, bytes | None]:
-    """Status, output and messages of the command in a process of its own; None where there is no pipe."""
+    """Status, output and messages of the command in a process of its own; None where there is no
+    pipe."""
     with process(*arguments, **options) as running:
         out, err = running.communicate()
     return running.returncode, out, err
@@ -94,7 +95,8 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, update: int, error: BaseException) 
 
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, *updates: int, before: bool = True) -> list[int]:
-    """Control-C once at each of these numbers of updates done in all stages, before or after the next one."""
+    """Control-C once at each of these numbers of updates done in all stages, before or after the
+    next one."""
     left = list(updates)
     original = Trainer.update
 

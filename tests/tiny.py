@@ -33,7 +33,8 @@ PATTERNS: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("VERB NOUN ADJ ADV PUNCT", (0, 1, 2, 1, 1)),
     ("DET ADJ NOUN VERB NOUN DET", (3, 3, 4, 0, 4, 5)),
 )
-"""Tags and heads: every arc but those of PUNCT is one of the rules `ud`, and heads stand on both sides."""
+"""Tags and heads: every arc but those of PUNCT is one of the rules `ud`, and heads stand on both
+sides."""
 
 NINE_COLUMNS = "1\tword\t_\tNOUN\t_\t_\t_\t_\t_\n\n"
 """A malformed sentence."""
@@ -42,7 +43,8 @@ SMALL: Changes = {
     "parser": {"hidden_dim": 6, "tag_dim": 6},
     "train": {"updates": 4, "samples": 3, "batch_size": 4, "evaluate_every": 2},
 }
-"""Settings of the smallest runs, on top of the preset `fixed-lambda`, as `presets.merge` takes them."""
+"""Settings of the smallest runs, on top of the preset `fixed-lambda`, as `presets.merge` takes
+them."""
 
 SMALL_OPTIONS = ["--preset", "fixed-lambda"] + [
     option
@@ -69,7 +71,10 @@ TWO_ROOTS = block(9, ["NOUN", "VERB", "NOUN"], [0, 0, 1])
 def treebank(n_sentences: int = 12, *, heads: bool = True) -> str:
     """CoNLL-U text of so many sentences, the patterns one after the other."""
     patterns = islice(cycle(PATTERNS), n_sentences)
-    return "".join(block(number, tags.split(), tree if heads else None) for number, (tags, tree) in enumerate(patterns))
+    return "".join(
+        block(number, tags.split(), tree if heads else None)
+        for number, (tags, tree) in enumerate(patterns)
+    )
 
 
 def write(path: Path, n_sentences: int = 12, *, heads: bool = True) -> Path:
@@ -119,15 +124,24 @@ TIMES = ("cpu_s", "wall_s", "sentences_per_cpu_s")
 
 
 class Run:
-    """`vdgi train` on the tiny treebank, in a folder of its own, that can be interrupted and resumed."""
+    """`vdgi train` on the tiny treebank, in a folder of its own, that can be interrupted and
+    resumed."""
 
-    def __init__(self, folder: Path, changes: Changes | None = None, *, dev: bool = False, trees: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        changes: Changes | None = None,
+        *,
+        dev: bool = False,
+        trees: bool = False,
+    ) -> None:
         self.folder, self.out, self.dev, self.trees = folder, folder / "run", dev, trees
         every = {"train": {"batch_size": 2, "updates": UPDATES, "evaluate_every": 3}}
         self.settings = presets.merge(settings(every), changes or {})
 
     def train(self, *, resume: bool = False) -> ModelFile:
-        """Trains to the end and gives the model file; files that are there already stay as they are."""
+        """Trains to the end and gives the model file; files that are there already stay as they
+        are."""
         self.folder.mkdir(exist_ok=True)
         paths = [self.folder / "train.conllu", *([self.folder / "dev.conllu"] if self.dev else [])]
         for path, n_sentences in zip(paths, (12, 6)):
@@ -166,7 +180,11 @@ def assert_same_run(run: Run, model: ModelFile, other: Run, other_model: ModelFi
     assert same_arrays(model.training, other_model.training)
     assert model.progress == other_model.progress
     assert model.meta["complete"] is True
-    assert {**model.meta, "created": "", "command": ""} == {**other_model.meta, "created": "", "command": ""}
+    assert {**model.meta, "created": "", "command": ""} == {
+        **other_model.meta,
+        "created": "",
+        "command": "",
+    }
     assert run.rows() == other.rows()
     assert (run.out / "settings.toml").read_bytes() == (other.out / "settings.toml").read_bytes()
 

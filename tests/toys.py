@@ -35,10 +35,16 @@ class Toy(Recipe[ToySettings]):
     def prepare(self, inputs: Inputs, settings: ToySettings) -> Preparation[ToySettings]:
         reading = RunReader(settings.data)
         texts = reading.texts(inputs)
-        vocabulary = build_vocabulary([s for text in texts.values() for s in text], lexicalised=False)
-        return Preparation(settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading)
+        vocabulary = build_vocabulary(
+            [s for text in texts.values() for s in text], lexicalised=False
+        )
+        return Preparation(
+            settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading
+        )
 
-    def learn(self, prepared: Preparation[ToySettings], provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[ToySettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         material = prepared.material
         return ModelFile(provenance, prepared.settings, material.vocabulary, material.rules, {})
 

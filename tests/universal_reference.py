@@ -1,6 +1,8 @@
-"""The universal parser's network once more, a sentence at a time and arc by arc, batched by DyNet itself.
+"""The universal parser's network once more, a sentence at a time and arc by arc, batched by DyNet
+itself.
 
-It shares nothing with `universal.learn.arc_network` but the parameters; flags of arcs are found in plain Python.
+It shares nothing with `universal.learn.arc_network` but the parameters; flags of arcs are found in
+plain Python.
 """
 
 from __future__ import annotations
@@ -85,11 +87,15 @@ def scores(network: Any, text: CodedText, example: FaultyExample) -> list[Any]:
             tag, side = int(example.tags[dependent - 1]), int(dependent > head)
             values = dy.inputTensor(example.profile.pairs[of_tags, tag, side])
             seen = dy.inputTensor(bits)
-            units = dy.rectify(of_head + of_dependent + p["arc.flags"] * seen + p["arc.numbers"] * values)
+            units = dy.rectify(
+                of_head + of_dependent + p["arc.flags"] * seen + p["arc.numbers"] * values
+            )
             place = int(np.flatnonzero(bits)[0]) % 8 if head else 0
             straight = p["straight.flags"] * seen + p["straight.numbers"] * values
             row.append(
-                p["arc.out"] * units + straight + p["straight.pairs"][((of_tags * 16 + tag) * 2 + side) * 8 + place]
+                p["arc.out"] * units
+                + straight
+                + p["straight.pairs"][((of_tags * 16 + tag) * 2 + side) * 8 + place]
             )
         result.append(dy.concatenate(row))
     return result

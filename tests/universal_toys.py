@@ -35,7 +35,9 @@ def scorer(seed: int = 1, spread: float = 0.6) -> Scorer:
         for name, shape in shapes(sizes).items()
     }
     mean, scale = rng.normal(0, 0.1, n_numbers), rng.uniform(0.5, 1.5, n_numbers)
-    return Scorer(FEATURES, mean.astype(np.float32), scale.astype(np.float32), weights, table_to_learn_under())
+    return Scorer(
+        FEATURES, mean.astype(np.float32), scale.astype(np.float32), weights, table_to_learn_under()
+    )
 
 
 def model(seed: int = 1, further: Any = None) -> ModelFile:

@@ -1,6 +1,7 @@
 """The verbs of the command line, a module each: `add_arguments(add)` and `run(arguments)`.
 
-A module's docstring is its help text. Modules import what is heavy (NumPy, DyNet) only inside `run`.
+A module's docstring is its help text. Modules import what is heavy (NumPy, DyNet) only inside
+`run`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ Add = Callable[["Options"], None]
 Run = Callable[[argparse.Namespace], None]
 
 Tasks = Mapping[str, tuple[Add, Run]]
-"""By name: what adds the arguments of a task, and what carries it out; the latter's docstring is the help."""
+"""By name: what adds the arguments of a task, and what carries it out; the latter's docstring is
+the help."""
 
 
 def _width() -> int:
@@ -46,7 +48,8 @@ def wrapped(line: str, indent: str) -> str:
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Help as wide as the terminal: paragraphs are filled, indented lines are commands, one line each."""
+    """Help as wide as the terminal: paragraphs are filled, indented lines are commands, one line
+    each."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_width() - 2)
@@ -66,7 +69,9 @@ def _command(line: str, width: int) -> str:
     if len(line) <= width:
         return line
     command, _, comment = line.partition("  # ")
-    words = textwrap.wrap(command.strip(), width - 8, break_on_hyphens=False, break_long_words=False)
+    words = textwrap.wrap(
+        command.strip(), width - 8, break_on_hyphens=False, break_long_words=False
+    )
     return "\n".join([*([f"  # {comment}"] if comment else []), "  " + " \\\n      ".join(words)])
 
 
@@ -80,11 +85,15 @@ def add_parser(parsers: Any, name: str, about: str | None, add: Add, run: Run | 
     """The parser of a verb or task, whose help is `about`; its first line is the summary."""
     about = about or ""
     summary = about.partition("\n")[0]
-    parser = parsers.add_parser(name, help=summary, description=about, formatter_class=HelpFormatter)
+    parser = parsers.add_parser(
+        name, help=summary, description=about, formatter_class=HelpFormatter
+    )
     parser.set_defaults(run=run, parser=parser)
     add(Options(parser))
     for options in (("-q", "--quiet"), ("--debug",)):  # as before the verb, where help names them
-        parser.add_argument(*options, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        parser.add_argument(
+            *options, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
+        )
 
 
 def add_tasks(add: Options, tasks: Tasks, usual: str = "", metavar: str = "TASK") -> None:
@@ -123,7 +132,8 @@ def print_places(found: Sequence[Place], as_json: bool) -> None:
 
 
 def model_first(model: str, names: Sequence[str], usual: str) -> None:
-    """Raises: UsageError, a text stands where the model belongs; `usual`: a command up to its model."""
+    """Raises: UsageError, a text stands where the model belongs; `usual`: a command up to its
+    model."""
     from dynet_vdgi.settings import settings
     from dynet_vdgi.settings.bundled import bundled
 
@@ -141,7 +151,9 @@ def model_first(model: str, names: Sequence[str], usual: str) -> None:
     from dynet_vdgi.system import files
 
     if files.is_conllu(model) or raw_text.is_named(model):
-        raise UsageError(f"{model}: this is a text, and the model before it is missing: {usual} {model}")
+        raise UsageError(
+            f"{model}: this is a text, and the model before it is missing: {usual} {model}"
+        )
 
 
 def one_file(pattern: str, what: str) -> str:
@@ -150,5 +162,7 @@ def one_file(pattern: str, what: str) -> str:
 
     names = files.expand([pattern])
     if len(names) > 1:
-        raise UsageError(f"{what} must be one file; {pattern!r} stands for {len(names)}: {', '.join(names)}")
+        raise UsageError(
+            f"{what} must be one file; {pattern!r} stands for {len(names)}: {', '.join(names)}"
+        )
     return names[0]

@@ -1,8 +1,9 @@
 """Correct trees in your browser while the parser learns from them.
 
-Opens a page on this computer (127.0.0.1) that shows the sentences of FILE with trees, their doubtful arcs
-marked. The parser learns from the arcs that you confirm: after every ten sentences it parses the rest again,
-and when you correct an arc it parses the rest of the sentence at once. Needs the extra `annotate`.
+Opens a page on this computer (127.0.0.1) that shows the sentences of FILE with trees, their
+doubtful arcs marked. The parser learns from the arcs that you confirm: after every ten sentences it
+parses the rest again, and when you correct an arc it parses the rest of the sentence at once. Needs
+the extra `annotate`.
 
   vdgi annotate my.conllu
   vdgi annotate my.conllu --rules my-rules.txt --language-facts facts.txt
@@ -10,21 +11,23 @@ and when you correct an arc it parses the rest of the sentence at once. Needs th
   vdgi annotate my.conllu --export trees.conllu
   vdgi annotate ben.conllu --beside anna.conllu -o both.conllu
 
-Words without UPOS get tags from a tagger that learns while you tag, or at first from --tagger. Plain text is
-split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file beside it.
+Words without UPOS get tags from a tagger that learns while you tag, or at first from --tagger.
+Plain text is split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file
+beside it.
 
 Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
 CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program with Ctrl-C; the
 next start continues where you were. --export writes the file without these marks, even while the page is
 open: finished sentences with their trees, and others without them or, with --finished, not at all.
 
-A file that has trees but no marks needs --given: `right` trees are kept, punctuation too, and learnt from;
-`guessed` ones, such as those of `vdgi parse`, are replaced by better ones. Those of `vdgi choose` are known.
-Heads that no tree can have, such as a second root or a cycle, are open arcs, with the problem beside them.
+A file that has trees but no marks needs --given: `right` trees are kept, punctuation too, and
+learnt from; `guessed` ones, such as those of `vdgi parse`, are replaced by better ones. Those of
+`vdgi choose` are known. Heads that no tree can have, such as a second root or a cycle, are open
+arcs, with the problem beside them.
 
---beside opens another page, with the differences of two annotations of one text. What you decide goes to the
-file of -o, and so do DEPS, empty nodes, entries of MISC and comments that only one file has; see also
-vdgi evaluate --agreement.
+--beside opens another page, with the differences of two annotations of one text. What you decide
+goes to the file of -o, and so do DEPS, empty nodes, entries of MISC and comments that only one file
+has; see also vdgi evaluate --agreement.
 """
 
 from __future__ import annotations
@@ -63,8 +66,14 @@ def add_arguments(add: Options) -> None:
     add("--allow-host HOST", f"{host}; may be repeated", action="append")
     add("--prefix PATH", "path of the page behind a proxy, such as /annotate")
     add("--no-browser", "print the address only")
-    presets = "how the parser learns: universal-trees (default), best, another preset of these recipes"
-    add("--preset NAME", f"{presets}, or a .toml file; if repeated, the last is on top", action="append")
+    presets = (
+        "how the parser learns: universal-trees (default), best, another preset of these recipes"
+    )
+    add(
+        "--preset NAME",
+        f"{presets}, or a .toml file; if repeated, the last is on top",
+        action="append",
+    )
     add("--rules FILE", "rule table: a file, or a name such as best")
     add("--language-facts FILE", "facts about the language, such as `objects = before`")
     add("--tagger FILE", "a tagger that proposes tags until it is clear what yours are")
@@ -72,8 +81,14 @@ def add_arguments(add: Options) -> None:
     add("--lines", "each line of FILE is a sentence, if it is text")
     add_ignore_feats(add)
     add("--labels LIST", "file of the project's relations; others are marked, never lost")
-    add("--list LIST", "words for the page's search to step through: what vdgi check or choose has written with --json")
-    add("--beside OTHER", "decide between FILE and OTHER, two annotations of one text; neither is written to")
+    add(
+        "--list LIST",
+        "words for the page's search to step through: what vdgi check or choose has written with --json",
+    )
+    add(
+        "--beside OTHER",
+        "decide between FILE and OTHER, two annotations of one text; neither is written to",
+    )
     add("-o --output OUT", "file of the decisions, with --beside")
     add("--export OUT", "write FILE without marks to OUT, and open no page")
     add("--finished", "with --export: write finished sentences only")
@@ -82,12 +97,16 @@ def add_arguments(add: Options) -> None:
 def run(arguments: argparse.Namespace) -> None:
     path = arguments.file
     if path == files.STANDARD or path.lower().endswith(".gz"):
-        raise UsageError(f"{path}: the file is written to while you annotate; unpack it, and name it here")
+        raise UsageError(
+            f"{path}: the file is written to while you annotate; unpack it, and name it here"
+        )
     if os.path.lexists(path) or not os.path.exists(path + ENDING):  # otherwise it is written again
         (path,) = files.expand([path])
     for name in ("tokeniser", "lines"):
         if getattr(arguments, name) and not path.endswith(".txt"):
-            raise UsageError(f"--{name} has no effect: the file is CoNLL-U (text is a file named .txt)")
+            raise UsageError(
+                f"--{name} has no effect: the file is CoNLL-U (text is a file named .txt)"
+            )
     if arguments.export is not None:
         _export(path, arguments)
         return
@@ -132,13 +151,19 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
         try:
             if arguments.list is not None:
                 session.text.listed = listed(arguments.list, session.text)
-                logger.info("the page's search has %s of %s", count(len(session.text.listed), "word"), arguments.list)
+                logger.info(
+                    "the page's search has %s of %s",
+                    count(len(session.text.listed), "word"),
+                    arguments.list,
+                )
             helpers = Helpers(course, arguments.tagger)
             live = Live(session, helpers, arguments.every or 10, arguments.order or ORDERS[0])
             server.serve(session_page.SessionPage(live), listener, announce, reach)
         finally:
             session.close()
-    logger.info("%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault)
+    logger.info(
+        "%s: %s", path, "everything you confirmed is saved" if not session.fault else session.fault
+    )
 
 
 def _tell_opened(session: Session) -> None:
@@ -173,7 +198,9 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
             work.close()
     counts = work.counts()
     left = counts["differences"] - counts["decided"]
-    logger.info("%s: %s", arguments.output, work.fault or f"{left:,} of {counts['differences']:,} are open")
+    logger.info(
+        "%s: %s", arguments.output, work.fault or f"{left:,} of {counts['differences']:,} are open"
+    )
 
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
@@ -184,7 +211,9 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     files.check_named(arguments.export)
     file_checks.check_output(arguments.export, [path], option="--export")
     if os.path.lexists(arguments.export + ENDING):
-        what = f"this file is annotated, too, as {arguments.export}{ENDING} shows; name another file"
+        what = (
+            f"this file is annotated, too, as {arguments.export}{ENDING} shows; name another file"
+        )
         raise UsageError(f"--export {arguments.export}: {what}")
     sentences = exported(path)
     done = [marked for marked in sentences if marked.is_done]
@@ -195,10 +224,17 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     untagged = sum(any(word.upos == NOTHING for word in marked.state.columns) for marked in rest)
     what = "left out" if arguments.finished else "without"
     if untagged and not arguments.finished:
-        what += " trees and without tags" if untagged == len(rest) else f", {untagged:,} of them without tags"
+        what += (
+            " trees and without tags"
+            if untagged == len(rest)
+            else f", {untagged:,} of them without tags"
+        )
     logger.info("%s with trees, %s %s", count(len(done), "sentence"), f"{len(rest):,}", what)
     if stale := sum(bool(deps_to_look_at(marked)) for marked in done):
-        logger.warning("%s with DEPS made for other heads than those of the tree", count(stale, "finished sentence"))
+        logger.warning(
+            "%s with DEPS made for other heads than those of the tree",
+            count(stale, "finished sentence"),
+        )
     if faulty := sum(bool(problems_of(marked)) for marked in done):
         which = f"{count(faulty, 'of these has', 'of these have')} errors of form"
         logger.info("%s: vdgi check --ud %s --level 2 lists them", which, arguments.export)

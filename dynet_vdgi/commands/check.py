@@ -1,14 +1,14 @@
 """Check CoNLL-U files before training or parsing.
 
-Lists every structural fault as FILE:LINE, also in unfinished trees, then describes the file: sentences,
-words, tags, lengths, trees, how much of it training would use, and how well the rules fit. Exits with status
-3 if there are faults.
+Lists every structural fault as FILE:LINE, also in unfinished trees, then describes the file:
+sentences, words, tags, lengths, trees, how much of it training would use, and how well the rules
+fit. Exits with status 3 if there are faults.
 
 With --ud, tells what Universal Dependencies forbids but this program reads: runs UD's own validator
-(udtools, the extra `validate`) on the files together, as one treebank, and lists what it says by rule, with
-number and first places. Levels 1 and 2 are the form of lines, columns and trees, 3 the guidelines of all
-languages, 4 and 5 those of the language that --lang names by its code in UD. Exits with status 3 if there are
-errors, with 0 if there are warnings only.
+(udtools, the extra `validate`) on the files together, as one treebank, and lists what it says by
+rule, with number and first places. Levels 1 and 2 are the form of lines, columns and trees, 3 the
+guidelines of all languages, 4 and 5 those of the language that --lang names by its code in UD.
+Exits with status 3 if there are errors, with 0 if there are warnings only.
 
 With --find, lists the words of which a query holds: conditions on columns, feats.NAME and misc.NAME of a word
 and, after head., of its head (head.head.: of that one's head), with = or != (the same value), ~ or !~ (a part that
@@ -65,7 +65,9 @@ def add_arguments(add: Options) -> None:
     add("-n --number N", "words listed by --consistency (default: 100)", least=1)
     add("--json", "list words as JSON")
     add("--ud", "run UD's own validator instead")
-    add("--level", "the last level of --ud (default: 5 with --lang, else 3)", choices=tuple("12345"))
+    add(
+        "--level", "the last level of --ud (default: 5 with --lang, else 3)", choices=tuple("12345")
+    )
     add("--lang CODE", "the language for --ud, such as ta; ud: what holds in all (default)")
 
 
@@ -101,7 +103,10 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     else:
         rules, data = rules_named(arguments.rules or DEFAULT_RULES).rules, load_settings().data
         known, hint = UD_TAGS | rules.mentioned_tags(), ""
-    tags, most = arguments.tags or data.tags, FAULTS if arguments.max_faults is None else arguments.max_faults
+    tags, most = (
+        arguments.tags or data.tags,
+        FAULTS if arguments.max_faults is None else arguments.max_faults,
+    )
     n_faults = 0
     for name in names:
         faults = count()
@@ -128,7 +133,9 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
 def _of_ten_columns(name: str) -> str:
     """The text of a file without columns after MISC, which UD's validator does not know."""
     lines = files.read_text(name, are_limited=False).split("\n")
-    extra = {column: None for line in lines if has_header([line]) for column in extra_in([line], ())}
+    extra = {
+        column: None for line in lines if has_header([line]) for column in extra_in([line], ())
+    }
     if not extra:
         return "\n".join(lines)
     logger.info("%s: columns after MISC are not validated: %s", files.shown(name), " ".join(extra))

@@ -1,24 +1,26 @@
 """Choose the sentences or words that are worth correcting next.
 
-Prefers sentences of 4 to 25 words, without punctuation, whose pairs of neighbouring tags are frequent in the
-text, not yet in chosen or corrected sentences, and uncertain for the parser. Writes the best sentence first,
-each with the model's tree, its relations, and HeadConf= in MISC: how probable each head is to be right.
-Correct HEAD and DEPREL, train with --trees, and choose again with the better model: ten or twenty sentences
-at a time are more useful than many at once. From the second time on, name all files that you have corrected
-with --covered, or the same sentences may come again.
+Prefers sentences of 4 to 25 words, without punctuation, whose pairs of neighbouring tags are
+frequent in the text, not yet in chosen or corrected sentences, and uncertain for the parser. Writes
+the best sentence first, each with the model's tree, its relations, and HeadConf= in MISC: how
+probable each head is to be right. Correct HEAD and DEPREL, train with --trees, and choose again
+with the better model: ten or twenty sentences at a time are more useful than many at once. From the
+second time on, name all files that you have corrected with --covered, or the same sentences may
+come again.
 
-By the comment `# guess = ...` vdgi train tells the trees that nobody has changed; it refuses them if there
-are no others. Remove the comment from a tree that was right. A file that exists, which may have your
-corrections, is replaced only with --overwrite.
+By the comment `# guess = ...` vdgi train tells the trees that nobody has changed; it refuses them
+if there are no others. Remove the comment from a tree that was right. A file that exists, which may
+have your corrections, is replaced only with --overwrite.
 
   vdgi choose runs/my my.conllu -n 20 -o to-correct-1.conllu
   vdgi train --train my.conllu --trees corrected-1.conllu --out runs/my2
   vdgi choose runs/my2 my.conllu -n 20 --covered corrected-1.conllu -o to-correct-2.conllu
 
-With --words, lists the least certain words of files that have been parsed with --confidence, or tagged by
-vdgi tag --confidence: place in the file, sentence, number, form, what it is, and the value. Tags below 0.9
-come before all heads, because a wrong tag misleads the parser: correct them first, and parse again; or say
---heads. Heads of punctuation are not listed. With --json, vdgi annotate --list steps through the list.
+With --words, lists the least certain words of files that have been parsed with --confidence, or
+tagged by vdgi tag --confidence: place in the file, sentence, number, form, what it is, and the
+value. Tags below 0.9 come before all heads, because a wrong tag misleads the parser: correct them
+first, and parse again; or say --heads. Heads of punctuation are not listed. With --json, vdgi
+annotate --list steps through the list.
 
   vdgi parse runs/my new.conllu --confidence -o sure.conllu
   vdgi choose --words sure.conllu -n 20
@@ -48,7 +50,9 @@ def add_arguments(add: Options) -> None:
     add("-n --number N", "sentences or words", default=20, least=1)
     add_output(add, "is kept, unless you say --overwrite")
     add("--overwrite", "replace a file that exists, with its corrections")
-    covered = "CoNLL-U of corrected sentences: not chosen again, and sentences of similar tags come later"
+    covered = (
+        "CoNLL-U of corrected sentences: not chosen again, and sentences of similar tags come later"
+    )
     add("--covered FILE...", covered)
     add("--labels TABLE", "relations, as in vdgi parse: a table of labels, or none", default="ud2")
     add("--words", "list words of parsed files instead")
@@ -70,7 +74,12 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.parser.choosing import LONGEST, SHORTEST, to_correct
     from dynet_vdgi.parser.parser import load
     from dynet_vdgi.relations.label_table import named_table
-    from dynet_vdgi.rule_tables.tag_warnings import TO_A_MODEL, check_known, tell_uninformative, tell_unknown
+    from dynet_vdgi.rule_tables.tag_warnings import (
+        TO_A_MODEL,
+        check_known,
+        tell_uninformative,
+        tell_unknown,
+    )
 
     model = model_path(arguments.model)
     file_checks.check_output(arguments.output, [*names, *covered, model])
@@ -92,12 +101,16 @@ def run(arguments: argparse.Namespace) -> None:
     logger.info("%s of %s chosen", len(blocks), count(len(text), "sentence"))
     if len(blocks) < arguments.number:
         asked = count(arguments.number, "sentence")
-        logger.warning("there were no more of %d to %d words: %s asked for", SHORTEST, LONGEST, asked)
+        logger.warning(
+            "there were no more of %d to %d words: %s asked for", SHORTEST, LONGEST, asked
+        )
 
 
 def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:
     file_checks.check_read_once(names)
     from dynet_vdgi.parser.doubts import doubts
 
-    read = chain.from_iterable(enumerate(reading.read(name, tags=reading.KNOWN), 1) for name in names)
+    read = chain.from_iterable(
+        enumerate(reading.read(name, tags=reading.KNOWN), 1) for name in names
+    )
     print_places(doubts(read, arguments.number, only_heads=arguments.heads), arguments.json)

@@ -1,9 +1,9 @@
 """Make word clusters from text, for lexicalised models.
 
-Brown clustering: words with similar neighbours share a cluster. TEXT is plain text (one sentence per line,
-words separated by spaces) or CoNLL-U (a name in .conllu), whose punctuation is left out; either may be
-gzipped (.gz). The output has the usual format of Brown clusters, one line per word: bit string of the
-cluster, word, count.
+Brown clustering: words with similar neighbours share a cluster. TEXT is plain text (one sentence
+per line, words separated by spaces) or CoNLL-U (a name in .conllu), whose punctuation is left out;
+either may be gzipped (.gz). The output has the usual format of Brown clusters, one line per word:
+bit string of the cluster, word, count.
 
   vdgi clusters my.conllu -o my.paths
   vdgi clusters 'news-*.txt.gz' xx-ud-train.conllu -c 256 -o xx.paths
@@ -48,4 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
         handle.writelines(brown_clusters.lines(clusters))
     if clusters.n_clusters < asked:
         logger.warning("the text has fewer than %d word types: each becomes its own cluster", asked)
-    logger.info("%d types in %d clusters, %.1f s", len(clusters), clusters.n_clusters, time.perf_counter() - start)
+    logger.info(
+        "%d types in %d clusters, %.1f s",
+        len(clusters),
+        clusters.n_clusters,
+        time.perf_counter() - start,
+    )

@@ -33,18 +33,33 @@ _RANGE = re.compile("([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 def add_arguments(add: Options) -> None:
     """The tasks; `vdgi convert FILE` is short for `vdgi convert file FILE`."""
-    add_tasks(add, {"file": (_add_file, _convert), "wsj": (_add_wsj, _run)}, usual="file", metavar="WHAT")
+    add_tasks(
+        add, {"file": (_add_file, _convert), "wsj": (_add_wsj, _run)}, usual="file", metavar="WHAT"
+    )
 
 
 def _add_file(add: Options) -> None:
     add("FILE...", "files to convert; - is standard input", dest="files")
     what = f"the format, if content and ending do not show it: {', '.join(FORMATS)}"
     add("--from FORMAT", what, dest="format", choices=tuple(FORMATS))
-    add("--encoding NAME", "encoding of the text (default: as its byte-order mark or XML says, else UTF-8)")
+    add(
+        "--encoding NAME",
+        "encoding of the text (default: as its byte-order mark or XML says, else UTF-8)",
+    )
     add("--tags FILE", "a table of the text's own tags with their UPOS, such as: vt VERB")
-    add("--columns NAME,NAME", "what the columns of a table hold, such as id,form,_,tag,head,deprel")
-    add("--tier ROLE=NAME...", "what tiers of ELAN or markers of Toolbox hold, such as words=Wort", dest="tiers")
-    add("--language CODE", "language of translations of which the file does not say it", default="und")
+    add(
+        "--columns NAME,NAME", "what the columns of a table hold, such as id,form,_,tag,head,deprel"
+    )
+    add(
+        "--tier ROLE=NAME...",
+        "what tiers of ELAN or markers of Toolbox hold, such as words=Wort",
+        dest="tiers",
+    )
+    add(
+        "--language CODE",
+        "language of translations of which the file does not say it",
+        default="und",
+    )
     add_output(add)
 
 
@@ -89,19 +104,28 @@ def _convert(arguments: argparse.Namespace) -> None:
             there |= made.names
         if nowhere := [name for name in reading.roles if name not in there]:
             which = f"there are: {', '.join(sorted(there - {''}))}" if there else "there are none"
-            raise UsageError(f"--tier: no tier, type of tiers or marker has the name {nowhere[0]!r} ({which})")
+            raise UsageError(
+                f"--tier: no tier, type of tiers or marker has the name {nowhere[0]!r} ({which})"
+            )
     if arguments.tags and not uses_table:
         logger.warning("--tags %s had no effect: no word has one of its tags", arguments.tags)
     if n_without:
-        logger.info("%s without UPOS: vdgi tag, or a table of your tags: --tags FILE", count(n_without, "word"))
+        logger.info(
+            "%s without UPOS: vdgi tag, or a table of your tags: --tags FILE",
+            count(n_without, "word"),
+        )
 
 
 def _add_wsj(add: Options) -> None:
     add("DIR", "folder of the treebank", dest="folder")
-    add("--sections N-N,N", "sections to convert, all of which must exist (default: all that exist)")
+    add(
+        "--sections N-N,N", "sections to convert, all of which must exist (default: all that exist)"
+    )
     which = "which files of these sections, numbered from 1 in order of their names (default: all)"
     add("--files N-N,N", which)
-    add("--heads NAME", f"head rules: {' or '.join(head_rules.names())}", default=head_rules.DEFAULT)
+    add(
+        "--heads NAME", f"head rules: {' or '.join(head_rules.names())}", default=head_rules.DEFAULT
+    )
     add("--policy", "which tags count as punctuation", choices=penn.POLICIES, default="standard")
     add_output(add)
 
@@ -156,7 +180,9 @@ def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]
         wanted = _numbers(sections, "--sections")
         if missing := wanted - {*there}:
             known = f"(sections there: {', '.join(map(str, there))})"
-            raise UsageError(f"--sections {sections}: no file of section {min(missing)} in {folder!r} {known}")
+            raise UsageError(
+                f"--sections {sections}: no file of section {min(missing)} in {folder!r} {known}"
+            )
         paths = [path for path in paths if penn.section(path) in wanted]
     if numbers is not None:
         wanted = _numbers(numbers, "--files")

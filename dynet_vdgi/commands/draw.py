@@ -6,8 +6,9 @@ Pictures show relations over the arcs, text shows them after the tags. If MISC h
 tree, words are counted as by `vdgi evaluate` under the same --protocol. The name of the output sets the
 format: text on standard output, a picture for .svg. A picture shows all sentences, one below the other.
 
-Multiword tokens and empty nodes are shown, too. Heads may be missing (_) and need not be a tree: what is
-wrong, such as a second root or a cycle, stands below. Only with --gold, all words need heads that form a tree.
+Multiword tokens and empty nodes are shown, too. Heads may be missing (_) and need not be a tree:
+what is wrong, such as a second root or a cycle, stands below. Only with --gold, all words need
+heads that form a tree.
 
   vdgi draw parsed.conllu --sentence 1-3 | less
   vdgi draw parsed.conllu --gold gold.conllu --sentence fr-ud-test_00012
@@ -47,7 +48,11 @@ def add_arguments(add: Options) -> None:
     add("FILE...", "CoNLL-U with trees; - is standard input", dest="files")
     add("--gold GOLD", "CoNLL-U file with gold trees of the same sentences")
     add_ignore_feats(add)
-    add("--protocol NAME", "which heads to count below a tree, as in vdgi evaluate", default="standard")
+    add(
+        "--protocol NAME",
+        "which heads to count below a tree, as in vdgi evaluate",
+        default="standard",
+    )
     which = "draw only these: a number from 1, a range such as 3-7, or a sent_id (if numeric: sent_id=7)"
     add("--sentence N...", which)
     add("--format", "default: by the output's name, otherwise text", choices=("text", "svg"))
@@ -62,7 +67,9 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_read_once(inputs)
     ending = Path(arguments.output).suffix.lower()
     form = arguments.format or ("svg" if ending == ".svg" else "text")
-    file_checks.check_output(arguments.output, inputs, ending=".txt" if form == "text" else f".{form}")
+    file_checks.check_output(
+        arguments.output, inputs, ending=".txt" if form == "text" else f".{form}"
+    )
     drawn = _chosen(names, gold, arguments.sentence, protocols.scoring_protocol(arguments.protocol))
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
@@ -79,8 +86,8 @@ def _chosen(
 
     Sentences without any head wait for one that has some.
 
-    Raises: DataError, a file is malformed, no sentence has heads, or the gold file has other sentences; UsageError,
-    a wanted sentence is in none of the files.
+    Raises: DataError, a file is malformed, no sentence has heads, or the gold file has other
+    sentences; UsageError, a wanted sentence is in none of the files.
     """
     from dynet_vdgi.evaluation.drawings import tree_of, with_heads
 
@@ -116,7 +123,9 @@ def _chosen(
     if missing:
         whose = "it has" if len(names) == 1 else "the longest has"
         there = f"{whose} {counted(most, 'sentence')}, 1 to {most}"
-        raise UsageError(f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))} ({there})")
+        raise UsageError(
+            f"no sentence {missing[0]!r} in {', '.join(map(files.shown, names))} ({there})"
+        )
 
 
 def _read(name: str, gold: str | None) -> Iterator[tuple[Sentence, Sentence | None]]:
@@ -154,6 +163,8 @@ def _write_picture(drawn: Iterable[DrawnTree], output: str) -> None:
 
     trees = list(islice(drawn, MAX_TREES + 1))
     if len(trees) > MAX_TREES:
-        raise UsageError(f"more than {MAX_TREES} trees for one picture (choose some with --sentence)")
+        raise UsageError(
+            f"more than {MAX_TREES} trees for one picture (choose some with --sentence)"
+        )
     with files.atomic_writer(output) as handle:
         handle.write(svg_document(trees))

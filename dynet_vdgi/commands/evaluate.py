@@ -17,19 +17,20 @@ scorer (CoNLL 2018).
   vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my
   vdgi evaluate gold.conllu 'runs/*/parsed.conllu' --json
 
---raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens, sentences,
-words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the same characters, and
-heads that form trees. UAS and LAS leave out words without HEAD in GOLD, and are - if none has one. Where
-multiword tokens of both files overlap without being equal, the task's own script may align other words: its
-scores of words and tags then differ, in our trials by at most .2 points.
+--raw scores parses of raw text, whose sentences and tokens are not the gold ones: F1 of tokens,
+sentences, words, tags, lemmas and heads as in the CoNLL 2018 shared task. Both files must hold the
+same characters, and heads that form trees. UAS and LAS leave out words without HEAD in GOLD, and
+are - if none has one. Where multiword tokens of both files overlap without being equal, the task's
+own script may align other words: its scores of words and tags then differ, in our trials by at most
+.2 points.
 
   vdgi evaluate --raw gold.conllu from-raw-text.conllu
 
---agreement compares two annotations of the same characters: F1 of tokens and words as under --raw, then
-agreement, Cohen's kappa and confusions over the words for which both files have a value: UPOS, XPOS, FEATS,
-lemma, head (UAS, unlabelled attachment score), relation, head and relation (LAS). Relations are compared
-without subtypes and, if there are any, once more with them. Last come the sentences in which most words
-differ.
+--agreement compares two annotations of the same characters: F1 of tokens and words as under --raw,
+then agreement, Cohen's kappa and confusions over the words for which both files have a value: UPOS,
+XPOS, FEATS, lemma, head (UAS, unlabelled attachment score), relation, head and relation (LAS).
+Relations are compared without subtypes and, if there are any, once more with them. Last come the
+sentences in which most words differ.
 
   vdgi evaluate --agreement anna.conllu ben.conllu --no-punct --worst 50
 """
@@ -54,7 +55,11 @@ WORST, CONFUSIONS = 5, 10
 
 def add_arguments(add: Options) -> None:
     add("GOLD", "CoNLL-U file with gold trees, or one annotation; - is standard input")
-    add("[PARSE...]", "CoNLL-U files with parses of the same sentences, or another annotation", dest="parses")
+    add(
+        "[PARSE...]",
+        "CoNLL-U files with parses of the same sentences, or another annotation",
+        dest="parses",
+    )
     add("--max-len N,N", "length limits", default="10,15,40")
     add("--protocol NAME", f"{', '.join(_FIRST)} or {_LAST}", default="standard")
     add("--by WHAT,WHAT", "also break down by tag, rule, pair, distance or length")
@@ -66,8 +71,16 @@ def add_arguments(add: Options) -> None:
     add("--json", "all figures as JSON, accuracies from 0 to 1")
     add("--raw", "score parses of raw text: Tokens, Sentences, Words, UPOS, ..., LAS")
     add("--agreement", "compare GOLD, an annotation, with another one")
-    add("--worst N", f"with --agreement: most different sentences to list (default: {WORST})", least=0)
-    add("--confusions N", f"with --agreement: confusions to list per column (default: {CONFUSIONS})", least=0)
+    add(
+        "--worst N",
+        f"with --agreement: most different sentences to list (default: {WORST})",
+        least=0,
+    )
+    add(
+        "--confusions N",
+        f"with --agreement: confusions to list per column (default: {CONFUSIONS})",
+        least=0,
+    )
     add("--no-punct", "with --agreement: leave out words that are PUNCT in either file")
     add_ignore_feats(add)
 
@@ -104,7 +117,9 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
     except ValueError:
         max_lens = [0]
     if any(limit < 1 for limit in max_lens):
-        raise UsageError(f"--max-len {arguments.max_len}: expected numbers of words such as 10,15,40")
+        raise UsageError(
+            f"--max-len {arguments.max_len}: expected numbers of words such as 10,15,40"
+        )
     by = [name.strip() for name in (arguments.by or "").split(",") if name.strip()]
     language = arguments.published
     if language and language not in DATASETS:
@@ -121,7 +136,9 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         tags=used.tags,
     )
     if arguments.baselines and not arguments.json:
-        evaluations[f"rules only: {used.name.removesuffix('.txt')}"] = evaluations.pop(rules_only.RULES_ONLY)
+        evaluations[f"rules only: {used.name.removesuffix('.txt')}"] = evaluations.pop(
+            rules_only.RULES_ONLY
+        )
     comparisons = comparison.comparisons(evaluations, arguments.bootstrap)
     if arguments.json:
         content = comparison.to_dict(evaluations, comparisons)

@@ -1,16 +1,17 @@
 """Tell how accurate the universal parser will be on a text.
 
-The text needs tags (UPOS) and, if you have them, features (FEATS); its heads are not read. A few hundred
-sentences are enough, and no more than the first 20,000 words are measured. Tags count as right, unless they
-have TagConf= in MISC, as vdgi tag --confidence writes it; where they are guessed, fewer heads are expected.
+The text needs tags (UPOS) and, if you have them, features (FEATS); its heads are not read. A few
+hundred sentences are enough, and no more than the first 20,000 words are measured. Tags count as
+right, unless they have TagConf= in MISC, as vdgi tag --confidence writes it; where they are
+guessed, fewer heads are expected.
 
-The table has a column for each number of gold trees, which are trees that you correct and give to vdgi train
---trees. Right heads is the share of words, without punctuation, whose head will be right. 9 of 10 languages
-are between the two figures below it. Above the table are the treebanks learnt from that are nearest in tags
-and features. It does not hold for a language that the parser has learnt from, or for a near relative of one:
-more heads will be right, and trees help less. A text of 2,000 words or more shows this by itself, and a
-warning says so. Nothing can be expected of a text whose tags say nothing, such as X for most of its words:
-there is a warning, and no table.
+The table has a column for each number of gold trees, which are trees that you correct and give to
+vdgi train --trees. Right heads is the share of words, without punctuation, whose head will be
+right. 9 of 10 languages are between the two figures below it. Above the table are the treebanks
+learnt from that are nearest in tags and features. It does not hold for a language that the parser
+has learnt from, or for a near relative of one: more heads will be right, and trees help less. A
+text of 2,000 words or more shows this by itself, and a warning says so. Nothing can be expected of
+a text whose tags say nothing, such as X for most of its words: there is a warning, and no table.
 
   vdgi expect my.conllu
 """
@@ -48,7 +49,9 @@ def add_arguments(add: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     if len(arguments.files) > 1 and arguments.files[0] in bundled("models"):
-        raise UsageError(f"name the model with --model {arguments.files[0]}; it is the default, if universal")
+        raise UsageError(
+            f"name the model with --model {arguments.files[0]}; it is the default, if universal"
+        )
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
     from dynet_vdgi.parser.expectation import LITTLE
@@ -78,9 +81,15 @@ def run(arguments: argparse.Namespace) -> None:
     columns = [["gold trees", "right heads, %", "for 9 of 10 languages"]]
     for each in outlook.shares:
         low, high = each.interval
-        columns.append([str(each.trees), f"{100 * each.share:.0f}", f"{100 * low:.0f}-{100 * high:.0f}"])
+        columns.append(
+            [str(each.trees), f"{100 * each.share:.0f}", f"{100 * low:.0f}-{100 * high:.0f}"]
+        )
     print(aligned([list(row) for row in zip(*columns)], left=1))
     if outlook.shares[0].share < LITTLE and not is_guessed:
-        print(f"ten sentences to correct: vdgi choose {arguments.model} {names[0]} -n 10 -o ten.conllu")
+        print(
+            f"ten sentences to correct: vdgi choose {arguments.model} {names[0]} -n 10 -o ten.conllu"
+        )
     if is_guessed:
-        logger.info("with guessed tags, gold trees help only a parser whose tagger learns from their tags, too")
+        logger.info(
+            "with guessed tags, gold trees help only a parser whose tagger learns from their tags, too"
+        )

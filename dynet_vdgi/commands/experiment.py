@@ -45,11 +45,11 @@ def _add_run(add: Options) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     """Run a plan; `run` may be left out.
 
-    PLAN is a TOML file, or the name of one in resources/experiments, such as demo, ud2 or paper-wsj.
-    Each run has its own folder, DIR/TREEBANK/SYSTEM/SEED, with model, parses, result.json and log.txt.
-    Finished runs are skipped and interrupted runs resume when you repeat the command. A run is repeated only
-    if its settings, files, rules or code have changed; the old one is moved to DIR/.replaced. At the end,
-    prints the tables.
+    PLAN is a TOML file, or the name of one in resources/experiments, such as demo, ud2 or
+    paper-wsj. Each run has its own folder, DIR/TREEBANK/SYSTEM/SEED, with model, parses,
+    result.json and log.txt. Finished runs are skipped and interrupted runs resume when you repeat
+    the command. A run is repeated only if its settings, files, rules or code have changed; the old
+    one is moved to DIR/.replaced. At the end, prints the tables.
 
       vdgi experiment demo --out runs/grid --jobs 2
       vdgi experiment my-plan.toml --out runs/my --dry-run
@@ -75,21 +75,26 @@ def _run(arguments: argparse.Namespace) -> None:
     if failed:
         for line in failed:
             logger.error("%s", line)
-        raise FailedError(f"{len(failed)} of {len(jobs)} runs failed; the same command tries them again")
+        raise FailedError(
+            f"{len(failed)} of {len(jobs)} runs failed; the same command tries them again"
+        )
 
 
 def _add_table(add: Options) -> None:
     add("DIR...", "folder of vdgi experiment --out", dest="folders")
-    add("--like TABLE", "set figures beside published ones: 'paper', or a table of resources/published.csv")
+    add(
+        "--like TABLE",
+        "set figures beside published ones: 'paper', or a table of resources/published.csv",
+    )
 
 
 def _table(arguments: argparse.Namespace) -> None:
     """Print the tables of vdgi experiment.
 
-    Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above them; one
-    table for each protocol and length. Notes below name the commit and every use of gold trees. With --like,
-    systems stand below the published model of their name, and languages in the column of their published
-    data set.
+    Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above
+    them; one table for each protocol and length. Notes below name the commit and every use of gold
+    trees. With --like, systems stand below the published model of their name, and languages in the
+    column of their published data set.
 
       vdgi experiment table runs/ud
       vdgi experiment table runs/ud runs/wsj --like paper

@@ -1,8 +1,8 @@
 """Show how a model was made.
 
-Prints when, how and from which files the model was trained (with checksums), the protocol, and every use
-of gold trees; then its settings. For a universal model it lists the treebanks learnt from, with their
-licences; for a tagger or tokeniser, alone or in a model, what it has learnt from.
+Prints when, how and from which files the model was trained (with checksums), the protocol, and
+every use of gold trees; then its settings. For a universal model it lists the treebanks learnt
+from, with their licences; for a tagger or tokeniser, alone or in a model, what it has learnt from.
 
   vdgi info runs/my
   vdgi info universal
@@ -35,7 +35,9 @@ def run(arguments: argparse.Namespace) -> None:
     path = model_path(arguments.model)
     if path.is_file() and not zipfile.is_zipfile(path):
         what = "vdgi info describes models, runs, taggers and tokenisers"
-        message = f"not a model, or damaged: {what}; vdgi check describes a text, vdgi expect its parse"
+        message = (
+            f"not a model, or damaged: {what}; vdgi check describes a text, vdgi expect its parse"
+        )
         raise ModelError(f"{path}: {message}")
     if (step := description(path)) is not None:
         if arguments.json:

@@ -10,21 +10,45 @@ from dynet_vdgi.errors import UsageError
 
 APART: dict[str, list[tuple[str, str, str]]] = {
     "annotate": [
-        ("--given --every --order --preset --rules --language-facts --tagger --labels --list", "--beside", ""),
-        ("--list --given --annotator --every --order --port --allow-host --prefix --preset", "--export", ""),
+        (
+            "--given --every --order --preset --rules --language-facts --tagger --labels --list",
+            "--beside",
+            "",
+        ),
+        (
+            "--list --given --annotator --every --order --port --allow-host --prefix --preset",
+            "--export",
+            "",
+        ),
         ("--rules --language-facts --tagger --tokeniser --lines --labels", "--export", ""),
         ("--no-browser --beside -o", "--export", ""),
     ],
     "check": [
         ("--rules --model --tags --ignore-feats", "--ud", "UD's own validator reads the file"),
-        ("--rules --model --tags --max-faults --ud --consistency", "--find", "words are listed, not faults"),
-        ("--rules --model --tags --max-faults --ud", "--consistency", "words are listed, not faults"),
+        (
+            "--rules --model --tags --max-faults --ud --consistency",
+            "--find",
+            "words are listed, not faults",
+        ),
+        (
+            "--rules --model --tags --max-faults --ud",
+            "--consistency",
+            "words are listed, not faults",
+        ),
         ("--rules", "--model", "it has rules of its own"),
     ],
     "choose": [("--covered --labels --overwrite -o", "--words", "a list of words is printed")],
     "evaluate": [
-        ("--raw --by --rules --baselines --published --max-len --protocol --bootstrap", "--agreement", ""),
-        ("--by --rules --baselines --published --max-len --protocol --bootstrap", "--raw", "it scores all words"),
+        (
+            "--raw --by --rules --baselines --published --max-len --protocol --bootstrap",
+            "--agreement",
+            "",
+        ),
+        (
+            "--by --rules --baselines --published --max-len --protocol --bootstrap",
+            "--raw",
+            "it scores all words",
+        ),
         ("--published", "--json", "JSON has our figures only"),
     ],
     "parse": [
@@ -37,9 +61,16 @@ APART: dict[str, list[tuple[str, str, str]]] = {
 
 NEEDED: dict[str, list[tuple[str, str]]] = {
     "annotate": [("--finished", "--export"), ("--beside", "-o"), ("-o", "--beside")],
-    "check": [("--level --lang", "--ud"), ("--number", "--consistency"), ("--json", "--find --consistency")],
+    "check": [
+        ("--level --lang", "--ud"),
+        ("--number", "--consistency"),
+        ("--json", "--find --consistency"),
+    ],
     "choose": [("--heads --json", "--words")],
-    "evaluate": [("--worst --confusions --no-punct", "--agreement"), ("--rules", "--baselines --by")],
+    "evaluate": [
+        ("--worst --confusions --no-punct", "--agreement"),
+        ("--rules", "--baselines --by"),
+    ],
 }
 """By verb: options that have an effect only with another one, or one of others."""
 
@@ -47,15 +78,23 @@ NEEDED: dict[str, list[tuple[str, str]]] = {
 class Options:
     """Adds arguments to a parser, a line each.
 
-    `NAME` and `[NAME]`, which may be left out, stand for one positional argument, `NAME...` and `[NAME...]`
-    for several. An option is `-o --output FILE`, `--dev FILE...` or, without a value, `--retag`. Help tells
-    the default.
+    `NAME` and `[NAME]`, which may be left out, stand for one positional argument, `NAME...` and
+    `[NAME...]` for several. An option is `-o --output FILE`, `--dev FILE...` or, without a value,
+    `--retag`. Help tells the default.
     """
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self.parser = parser
 
-    def __call__(self, spec: str, help: str, *, least: int | None = None, most: int | None = None, **more: Any) -> None:
+    def __call__(
+        self,
+        spec: str,
+        help: str,
+        *,
+        least: int | None = None,
+        most: int | None = None,
+        **more: Any,
+    ) -> None:
         """Adds one. With `least`, its value is a whole number, `most` at most; `more`: of argparse."""
         words = spec.split()
         names = [word for word in words if word.startswith("-")]
@@ -75,7 +114,11 @@ class Options:
             more["action"] = "store_true"
         if least is not None:
             more["type"] = _number(names[0] if names else values[0], least, most)
-        if more.get("default") not in (None, [], "-") and "default" not in help and "const" not in more:
+        if (
+            more.get("default") not in (None, [], "-")
+            and "default" not in help
+            and "const" not in more
+        ):
             help += " (default: %(default)s)"
         dest = more.pop("dest", None)
         if names:
@@ -99,7 +142,9 @@ def _number(option: str, least: int, most: int | None) -> Callable[[str], int]:
     return read
 
 
-def check_together(verb: str, parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+def check_together(
+    verb: str, parser: argparse.ArgumentParser, arguments: argparse.Namespace
+) -> None:
     """Raises: UsageError, an option was given that has no effect with, or without, another one."""
     fixed = [action for action in parser._actions if isinstance(action, argparse._StoreConstAction)]
     short = [(action.dest, action.const) for action in fixed]  # --json for --format json
@@ -119,4 +164,6 @@ def check_together(verb: str, parser: argparse.ArgumentParser, arguments: argpar
             raise UsageError(f"{found(options)[0]} has no effect with {other}{why}")
     for options, others in NEEDED.get(verb, ()):
         if found(options) and not found(others):
-            raise UsageError(f"{found(options)[0]} has no effect without {' or '.join(others.split())}")
+            raise UsageError(
+                f"{found(options)[0]} has no effect without {' or '.join(others.split())}"
+            )

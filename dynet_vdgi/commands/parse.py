@@ -1,22 +1,23 @@
 """Parse CoNLL-U files with a trained model.
 
-Fills HEAD and DEPREL and keeps every other byte; but Windows line ends become those of Unix. Relations are
-those of UD 2, by a table of rules that you can copy, edit and name with --labels (see vdgi rules show ud2); a
-model that has learnt from trees with relations corrects it. Heads in the input are replaced, sound or not,
-unless you say --keep-heads. If an input is malformed in another way, its output is not written; otherwise an
-output that exists is replaced. With --skip-faulty, sentences that are malformed are copied as they are, their
-faults are listed as FILE:LINE, and the others are parsed; the exit status is then 3. Columns after MISC (CoNLL-U
-Plus) are kept.
+Fills HEAD and DEPREL and keeps every other byte; but Windows line ends become those of Unix.
+Relations are those of UD 2, by a table of rules that you can copy, edit and name with --labels (see
+vdgi rules show ud2); a model that has learnt from trees with relations corrects it. Heads in the
+input are replaced, sound or not, unless you say --keep-heads. If an input is malformed in another
+way, its output is not written; otherwise an output that exists is replaced. With --skip-faulty,
+sentences that are malformed are copied as they are, their faults are listed as FILE:LINE, and the
+others are parsed; the exit status is then 3. Columns after MISC (CoNLL-U Plus) are kept.
 
   vdgi parse runs/my new.conllu -o new.parsed.conllu
   zcat raw.conllu.gz | vdgi parse runs/my - > parsed.conllu
   vdgi parse runs/my a.conllu b.conllu -o '{}.vdgi.conllu'
 
-The model `universal` comes with the package and needs no training: it has learnt from gold trees of other
-languages, and measures on the first 20,000 words of the input what kind of language it is; fewer than fifty
-sentences are a poor measure. vdgi train measures a longer text once, so its run parses small files of that
-language better. Such runs have a fast student, too, which --fast chooses: six to fifteen times faster, and 1
-to 2 points less accurate; more, if the text that it learnt from has fewer than 500 sentences.
+The model `universal` comes with the package and needs no training: it has learnt from gold trees of
+other languages, and measures on the first 20,000 words of the input what kind of language it is;
+fewer than fifty sentences are a poor measure. vdgi train measures a longer text once, so its run
+parses small files of that language better. Such runs have a fast student, too, which --fast
+chooses: six to fifteen times faster, and 1 to 2 points less accurate; more, if the text that it
+learnt from has fewer than 500 sentences.
 
   vdgi parse universal my.conllu -o my.parsed.conllu
   vdgi parse runs/my large.conllu --fast -o large.parsed.conllu
@@ -31,9 +32,9 @@ standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my
   vdgi tag train tagged.conllu -o my.tagger
   vdgi parse universal raw.txt --tokeniser my.tokeniser --tagger my.tagger -o my.parsed.conllu
 
---keep-heads fills in heads that are _ and keeps the others. Words hang from punctuation only where a head that
-you gave makes it so. If no projective tree contains the given heads of a sentence, it is written unchanged, a
-message names its line, and the exit status is 3.
+--keep-heads fills in heads that are _ and keeps the others. Words hang from punctuation only where
+a head that you gave makes it so. If no projective tree contains the given heads of a sentence, it
+is written unchanged, a message names its line, and the exit status is 3.
 
 To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
 right, except for punctuation. Without trees of the language, trust the order of these values more than their
@@ -44,9 +45,10 @@ that had to be tagged get TagConf=, the probability of their UPOS. Neural models
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
 
---exact is for students, as --preset best makes them: their teacher finds the best tree, in time that is
-cubic in the length of a sentence. Parsers that start from the universal one find the best tree anyway;
-without trees of yours they write the most probable one, and with --exact that of most expected right heads.
+--exact is for students, as --preset best makes them: their teacher finds the best tree, in time
+that is cubic in the length of a sentence. Parsers that start from the universal one find the best
+tree anyway; without trees of yours they write the most probable one, and with --exact that of most
+expected right heads.
 """
 
 from __future__ import annotations
@@ -78,18 +80,27 @@ def add_arguments(add: Options) -> None:
     add("-o --output FILE", f"output file (default: standard output); {one_each}", default="-")
     sure = "write HeadConf= to MISC: how probable each head is to be right, and TagConf=, if it tagged the word"
     add("--confidence", f"{sure}; not for neural models")
-    add("--keep-heads", "fill in only heads that are _, by a projective tree that contains the given ones")
+    add(
+        "--keep-heads",
+        "fill in only heads that are _, by a projective tree that contains the given ones",
+    )
     add("--fast", "parse with the fast student that vdgi train keeps beside a universal parser")
     teacher = "let the parser's teacher find the best tree, in cubic instead of linear time"
     add("--exact", f"{teacher}; not for neural models")
-    add("--tokeniser FILE", "splits raw text into words: the inputs, unless their names end in .conllu")
+    add(
+        "--tokeniser FILE",
+        "splits raw text into words: the inputs, unless their names end in .conllu",
+    )
     add("--tagger FILE", "tags the words without UPOS")
     add("--lines", "each line of raw text is a sentence")
     add("--retag", "tag the words with UPOS, too")
     add("--in-place", "the output may replace an input")
     labels = "relations: the name or file of a table of labels, or none for root and dep only"
     add("--labels TABLE", labels, default="ud2")
-    add("--skip-faulty", "copy malformed sentences as they are, list their faults, and parse the others")
+    add(
+        "--skip-faulty",
+        "copy malformed sentences as they are, list their faults, and parse the others",
+    )
     add("--jobs N", "worker processes", default=1, least=1)
     add_ignore_feats(add)
 
@@ -102,10 +113,14 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         if "-" in names:
             raise UsageError("{} in --output stands for a file name, and standard input has none")
-        outputs = [([name], arguments.output.replace("{}", files.without_ending(name))) for name in names]
+        outputs = [
+            ([name], arguments.output.replace("{}", files.without_ending(name))) for name in names
+        ]
         for output, times in Counter(output for _, output in outputs).items():
             if times > 1:
-                raise UsageError(f"--output {arguments.output}: {times} inputs would be written to {output}")
+                raise UsageError(
+                    f"--output {arguments.output}: {times} inputs would be written to {output}"
+                )
     _check_outputs(arguments, names, [output for _, output in outputs])
     from dynet_vdgi.parser.files import FileParser
     from dynet_vdgi.parser.given_heads import KeepError
@@ -118,7 +133,9 @@ def run(arguments: argparse.Namespace) -> None:
     parser = load(arguments.model, fast=arguments.fast, labels=labels)
     if arguments.exact and parser.is_exact:
         logger.warning("--exact had no effect: the trees of this model are exact")
-    files_parser = FileParser(parser, how, labels is not None, arguments.jobs, arguments.skip_faulty)
+    files_parser = FileParser(
+        parser, how, labels is not None, arguments.jobs, arguments.skip_faulty
+    )
     steps = _steps(arguments, parser.model, names)
     n_unlabelled, n_unfilled, n_faulty, unknown = 0, 0, 0, Counter[str]()
     for inputs, output in outputs:
@@ -137,16 +154,24 @@ def run(arguments: argparse.Namespace) -> None:
     tell_unknown(unknown, set())
     if n_faulty:
         more = f", and {count(n_unfilled, 'sentence')} left unchanged" if n_unfilled else ""
-        raise FaultsFoundError(f"{count(n_faulty, 'faulty sentence')} copied{more}; all others are parsed")
+        raise FaultsFoundError(
+            f"{count(n_faulty, 'faulty sentence')} copied{more}; all others are parsed"
+        )
     if n_unfilled:
         raise KeepError(f"{count(n_unfilled, 'sentence')} left unchanged, any others are filled in")
 
 
-def _check_outputs(arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]) -> None:
+def _check_outputs(
+    arguments: argparse.Namespace, names: Sequence[str], outputs: Sequence[str]
+) -> None:
     from dynet_vdgi.models.run_folder import model_path
 
     replaced = 0
-    models = [model_path(each) for each in (arguments.model, arguments.tokeniser, arguments.tagger) if each]
+    models = [
+        model_path(each)
+        for each in (arguments.model, arguments.tokeniser, arguments.tagger)
+        if each
+    ]
     for output in outputs:
         file_checks.check_output(output, models)
         try:

@@ -5,10 +5,11 @@ CONTRIBUTING.md and stats.xml. Takes sentences that are finished in `vdgi annota
 FILE stays as it is. FOLDER/not-to-release/release.toml asks for what only you know, such as the licence. After
 more work, run it again: it writes what has changed, and sentences keep their names, documents their part.
 
-UD's own validator (udtools, the extra `validate`) reads the result, at level 5 where it knows the language,
-else at level 3. Errors are listed by rule, with number and first place in FILE. Exits with status 3 if there
-are errors, with 4 if values in release.toml are missing, or are not what UD takes. With 0, UD's checks of data and
-README.md find no error; warnings say where the treebank is smaller than UD asks for.
+UD's own validator (udtools, the extra `validate`) reads the result, at level 5 where it knows the
+language, else at level 3. Errors are listed by rule, with number and first place in FILE. Exits
+with status 3 if there are errors, with 4 if values in release.toml are missing, or are not what UD
+takes. With 0, UD's checks of data and README.md find no error; warnings say where the treebank is
+smaller than UD asks for.
 
   vdgi release UD_Scottish_Gaelic-Mine --code gd --name Mine a.conllu b.conllu
 """
@@ -51,35 +52,56 @@ def run(arguments: argparse.Namespace) -> None:
 
     folder, code, name = Path(arguments.folder), arguments.code, arguments.name
     if not re.fullmatch("[a-z]{2,3}", code) or not re.fullmatch("[A-Z][A-Za-z0-9]*", name):
-        raise UsageError(f"--code {code} --name {name}: expected as in UD, such as --code gd --name Mine")
+        raise UsageError(
+            f"--code {code} --name {name}: expected as in UD, such as --code gd --name Mine"
+        )
     if len(name) > LONGEST_NAME:
-        raise UsageError(f"--name has {len(name)} letters; names of files take at most {LONGEST_NAME}")
+        raise UsageError(
+            f"--name has {len(name)} letters; names of files take at most {LONGEST_NAME}"
+        )
     if other := udtools.code_in_ud(code):
         raise UsageError(f"--code {code}: UD's code of this language is {other} (--code {other})")
     files.check_named(arguments.folder, "folder")
     names = files.expand(arguments.files)
     file_checks.check_read_again(names, "a release is made of files")
-    if inside := [path for path in names if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)]:
+    if inside := [
+        path
+        for path in names
+        if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)
+    ]:
         raise UsageError(f"{inside[0]}: the files to release must not be in {folder}")
     found = AnnotatedFiles()
     for path in names:
         found.read(path, everything=arguments.all)
     if found.faults:
         print(told("\n".join(map(str, found.faults[:20]))))
-        raise FaultsFoundError(f"{count(len(found.faults), 'text')} to correct; nothing was written")
+        raise FaultsFoundError(
+            f"{count(len(found.faults), 'text')} to correct; nothing was written"
+        )
     for repeats in repeated(found.documents):
         if repeats.is_copy and not arguments.copies:
-            raise UsageError(f"{repeats}; nothing was written: name one of the two files, or take both with --copies")
+            raise UsageError(
+                f"{repeats}; nothing was written: name one of the two files, or take both with --copies"
+            )
         logger.warning("%s", repeats)
     release = prepared(folder, f"{code}_{name.lower()}", found, everything=arguments.all)
     if release.gone and not arguments.fewer:
         remedy = "nothing was written: name all files of the treebank, or take these documents out with --fewer"
-        raise UsageError(f"no FILE has sentences of {', '.join(map(repr, release.gone))} any more; {remedy}")
+        raise UsageError(
+            f"no FILE has sentences of {', '.join(map(repr, release.gone))} any more; {remedy}"
+        )
     logger.info("written: %s", ", ".join(release.write()) or "nothing, because nothing has changed")
     for part, size in release.sizes.items():
         if size["words"]:
-            logger.info("%s: %s, %s", part, count(size["sentences"], "sentence"), count(size["words"], "word"))
-    which = "without tags or tree" if arguments.all else "not finished (--all takes those with a tree)"
+            logger.info(
+                "%s: %s, %s",
+                part,
+                count(size["sentences"], "sentence"),
+                count(size["words"], "word"),
+            )
+    which = (
+        "without tags or tree" if arguments.all else "not finished (--all takes those with a tree)"
+    )
     logger.info("left out: %s %s", count(found.left_out, "sentence"), which)
     if release.renamed:
         renamed = [f"{one.written_name!r} is {one.name}," for one in release.renamed]
@@ -89,7 +111,9 @@ def run(arguments: argparse.Namespace) -> None:
     if too_small := below_minimum(*whole):
         logger.warning("%s", too_small)
     if named := sorted(found.dropped - {NAMELESS}) or sorted(found.dropped):
-        logger.warning("columns after MISC are not released, because UD has ten: %s", ", ".join(named))
+        logger.warning(
+            "columns after MISC are not released, because UD has ten: %s", ", ".join(named)
+        )
     for warning in shortfall({part: size["words"] for part, size in release.sizes.items()}):
         logger.warning("%s", warning)
     texts = [release.files[path] for path in release.places]
@@ -97,10 +121,14 @@ def run(arguments: argparse.Namespace) -> None:
     if udtools.lack_of_language(messages):
         messages, language = udtools.messages(texts), ""
     places, called = list(release.places.values()), udtools.command(language) or [""]
-    lines = udtools.report(messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called)
+    lines = udtools.report(
+        messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called
+    )
     print(told("\n".join(lines)))
     missing = f"{folder / VALUES}: {count(len(release.missing), 'value')} missing: {', '.join(release.missing)}"
     if n_errors := sum(message.is_error for message in messages):
-        raise FaultsFoundError("\n".join([f"{count(n_errors, 'error')} found"] + [missing] * bool(release.missing)))
+        raise FaultsFoundError(
+            "\n".join([f"{count(n_errors, 'error')} found"] + [missing] * bool(release.missing))
+        )
     if release.missing:
         raise ConfigError(missing)

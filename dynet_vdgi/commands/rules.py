@@ -89,11 +89,13 @@ def _show(arguments: argparse.Namespace) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> None:
-    """Print the trees that the rules alone, without learning, give to the first sentences of a text.
+    """Print the trees that the rules alone, without learning, give to the first sentences of a
+    text.
 
-    Trees in the file serve for comparison only. With --sentence, it shows for each word of one sentence what
-    every part of the table adds to the arc from its head, and to the arc that would replace it in the best
-    tree without it. Numbers are natural logarithms; their sum is the potential of the arc.
+    Trees in the file serve for comparison only. With --sentence, it shows for each word of one
+    sentence what every part of the table adds to the arc from its head, and to the arc that would
+    replace it in the best tree without it. Numbers are natural logarithms; their sum is the
+    potential of the arc.
 
       vdgi rules explain my.conllu --rules my-rules.txt --sentence 12
       vdgi rules explain my.conllu --language-facts facts.txt --without "edge statistics"
@@ -106,7 +108,9 @@ def _explain(arguments: argparse.Namespace) -> None:
 
     rules = _rules(arguments)
     sentences = _sentences(arguments.text, arguments.tags)
-    chosen = [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:TREES_SHOWN]
+    chosen = (
+        [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:TREES_SHOWN]
+    )
     text = [item.sentence for item in sentences]
     facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
     for message in idle_facts(rules, text, facts):
@@ -117,7 +121,9 @@ def _explain(arguments: argparse.Namespace) -> None:
     print(plain(_score(sentences, prior)))
     for item in chosen:
         (heads,) = rules_only([item.sentence], prior, 0)
-        caption = f"sentence {item.number}{f' ({item.name})' if item.name else ''}, by the rules alone"
+        caption = (
+            f"sentence {item.number}{f' ({item.name})' if item.name else ''}, by the rules alone"
+        )
         gold = item.sentence if item.sentence.heads is not None else None
         tree = tree_of(replace(item.sentence, heads=tuple(heads)), gold, caption=caption)
         print(f"\n{plain(tree_text(tree, arguments.width))}")
@@ -163,7 +169,9 @@ def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
     by_name = {**{str(item.number): item for item in text}, **by_name}
     if wanted not in by_name:
         hint = did_you_mean(wanted, by_name, 0.7)
-        raise UsageError(f"--sentence {wanted}: no sentence with words has this number or sent_id{hint}")
+        raise UsageError(
+            f"--sentence {wanted}: no sentence with words has this number or sent_id{hint}"
+        )
     return by_name[wanted]
 
 
@@ -175,7 +183,9 @@ def _score(text: Sequence[Numbered], prior: Prior) -> str:
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:
         return "rules alone: not scored, because the text has no trees to compare with"
-    found = sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS)) / TIE_SEEDS
+    found = (
+        sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS)) / TIE_SEEDS
+    )
     where = f"{count(len(gold), 'sentence')} with trees, used for comparison only"
     return f"rules alone: {100 * found:.1f} % of heads right in {where} (DDA, punctuation removed)"
 
@@ -183,12 +193,12 @@ def _score(text: Sequence[Numbered], prior: Prior) -> str:
 def _estimate(arguments: argparse.Namespace) -> None:
     """Count the expectations of rules in gold trees, and write a rule file.
 
-    The expectation of a rule is the share of arcs among all pairs of words that the rule could link, in
-    short, projective sentences of a treebank, without punctuation. This is the paper's setting
-    "WeaklySupervised".
+    The expectation of a rule is the share of arcs among all pairs of words that the rule could
+    link, in short, projective sentences of a treebank, without punctuation. This is the paper's
+    setting "WeaklySupervised".
 
-      vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
-      vdgi train --train my.conllu --preset paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
+      vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt vdgi train --train my.conllu --preset
+      paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
     """
     from dynet_vdgi.rule_tables.estimated_rules import estimated_rules
     from dynet_vdgi.rule_tables.rules import load_rules

@@ -1,8 +1,8 @@
 """Tag words: UPOS, FEATS, XPOS, lemmas; learn a tagger.
 
-FILE is CoNLL-U with forms. Words without UPOS get one, and FEATS, XPOS and lemmas as far as the tagger has
-learnt any; words with UPOS keep what they have, unless --retag. A tagger learns from some tagged sentences,
-fifty for a start, and from more text without tags.
+FILE is CoNLL-U with forms. Words without UPOS get one, and FEATS, XPOS and lemmas as far as the
+tagger has learnt any; words with UPOS keep what they have, unless --retag. A tagger learns from
+some tagged sentences, fifty for a start, and from more text without tags.
 
   vdgi tag train tagged.conllu --text more.conllu -o my.tagger
   vdgi tag my.tagger new.conllu -o new.tagged.conllu
@@ -90,13 +90,14 @@ def _add_train(add: Options) -> None:
 def _train(arguments: argparse.Namespace) -> None:
     """Learn a tagger from tagged sentences, from text without tags, and from a list of words.
 
-    TAGGED is CoNLL-U with UPOS, and with FEATS, XPOS and lemmas if the tagger is to learn them; words whose
-    UPOS is _ count as text. The more text without tags, the better: it shows how untagged words are used.
+    TAGGED is CoNLL-U with UPOS, and with FEATS, XPOS and lemmas if the tagger is to learn them;
+    words whose UPOS is _ count as text. The more text without tags, the better: it shows how
+    untagged words are used.
 
-    A list of words with their usual tag, as `vdgi tag list` writes it to be filled in, helps few tagged
-    sentences and can replace them. A line has form, UPOS and FEATS with tabs between them, _ where they are
-    unknown. Punctuation and numbers need not be listed. A tagger that exists is replaced only with
-    --overwrite.
+    A list of words with their usual tag, as `vdgi tag list` writes it to be filled in, helps few
+    tagged sentences and can replace them. A line has form, UPOS and FEATS with tabs between them, _
+    where they are unknown. Punctuation and numbers need not be listed. A tagger that exists is
+    replaced only with --overwrite.
 
       vdgi tag train tagged.conllu --text more.conllu -o my.tagger
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger
@@ -112,9 +113,12 @@ def _train(arguments: argparse.Namespace) -> None:
     file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     start = time.process_time()
     groups, raw_groups = (
-        [list(read(path, heads="ignored", tags="known")) for path in paths] for paths in (tagged, text)
+        [list(read(path, heads="ignored", tags="known")) for path in paths]
+        for paths in (tagged, text)
     )
-    sentences = [each for group in superseded(groups, lambda sentence: sentence.forms) for each in group]
+    sentences = [
+        each for group in superseded(groups, lambda sentence: sentence.forms) for each in group
+    ]
     raw = [each for group in raw_groups for each in group]
     if lines := in_lower_case(Counter(tag for each in sentences for tag in each.tags)):
         logger.warning("%s", lines)
@@ -122,7 +126,9 @@ def _train(arguments: argparse.Namespace) -> None:
     tagger.save(arguments.output)
     n_raw = sum(map(len, [*sentences, *raw])) - tagger.n_words
     numbers = count(tagger.n_words, "word"), count(n_raw, "word")
-    logger.info("%s with tags, %s without (%.1f CPU seconds)", *numbers, time.process_time() - start)
+    logger.info(
+        "%s with tags, %s without (%.1f CPU seconds)", *numbers, time.process_time() - start
+    )
     logger.info("%s", tagger.told)
 
 
@@ -135,9 +141,10 @@ def _add_evaluate(add: Options) -> None:
 def _evaluate(arguments: argparse.Namespace) -> None:
     """Score a tagger on a file with gold tags.
 
-    The words of GOLD are tagged as if they had no tags. The table has the words that get the gold UPOS, XPOS,
-    FEATS (all of a word's), UPOS and FEATS, and lemma. Words of which GOLD does not say it (_) are left out: a
-    message tells how many. FEATS _ means no features and counts, if the word has UPOS.
+    The words of GOLD are tagged as if they had no tags. The table has the words that get the gold
+    UPOS, XPOS, FEATS (all of a word's), UPOS and FEATS, and lemma. Words of which GOLD does not say
+    it (_) are left out: a message tells how many. FEATS _ means no features and counts, if the word
+    has UPOS.
 
       vdgi tag evaluate my.tagger gold.conllu
     """
@@ -150,7 +157,9 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     scores = scores_of(gold, tagger.predict(gold, retag=True))
     if not any(scores.scored.values()):
         hint = "this is a text to tag, not one to score by"
-        raise DataError(files.shown(arguments.gold), None, "no word has UPOS, XPOS, FEATS or a lemma", hint)
+        raise DataError(
+            files.shown(arguments.gold), None, "no word has UPOS, XPOS, FEATS or a lemma", hint
+        )
     rows = [["", "right", "words", "%"]]
     for name, share in scores.accuracy.items():
         shown = "-" if share is None else f"{100 * share:.2f}"
@@ -172,9 +181,10 @@ def _add_list(add: Options) -> None:
 def _list(arguments: argparse.Namespace) -> None:
     """List the most frequent words of a text, to fill in their tags.
 
-    The output has a line for each word: form, _ for UPOS, _ for FEATS, count, with tabs between. Forms are
-    lower-cased; punctuation and numbers are left out. TEXT is CoNLL-U (a name in .conllu) or plain text with
-    spaces between words. A list that exists, which you may have filled in, is replaced only with --overwrite.
+    The output has a line for each word: form, _ for UPOS, _ for FEATS, count, with tabs between.
+    Forms are lower-cased; punctuation and numbers are left out. TEXT is CoNLL-U (a name in .conllu)
+    or plain text with spaces between words. A list that exists, which you may have filled in, is
+    replaced only with --overwrite.
 
       vdgi tag list more.conllu -n 200 -o words.tsv
       vdgi tag train --text more.conllu --tag-list words.tsv -o my.tagger   # when the tags are filled in
@@ -187,5 +197,7 @@ def _list(arguments: argparse.Namespace) -> None:
     every = (nfc(word) for words in words_in(names) for word in words)
     counts = Counter(word for word in every if any(map(str.isalpha, word)))
     with files.atomic_writer(arguments.output) as handle:
-        for word, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[: arguments.number]:
+        for word, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[
+            : arguments.number
+        ]:
             handle.write(f"{word}\t_\t_\t{number}\n")

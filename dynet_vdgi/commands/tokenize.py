@@ -21,7 +21,9 @@ from dynet_vdgi.system.messages import count
 
 logger = logging.getLogger("dynet_vdgi")
 
-LEARNS = "vdgi tokenize train learns from CoNLL-U whose words somebody has split, best with `# text`"
+LEARNS = (
+    "vdgi tokenize train learns from CoNLL-U whose words somebody has split, best with `# text`"
+)
 
 
 def add_arguments(add: Options) -> None:
@@ -39,14 +41,15 @@ def _add_text(add: Options) -> None:
 def _split(arguments: argparse.Namespace) -> None:
     """Split text by a tokeniser; `text` may be left out.
 
-    An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces. If each
-    line of your text is a sentence, say --lines: then no sentence ends elsewhere. The comment `# newdoc`
-    begins each FILE, `# newpar` each paragraph. No character is lost but a byte-order mark: MISC records the
-    spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter, SpacesBefore and SpacesInToken.
+    An empty line in the text ends a paragraph, and with it a sentence; other line ends are spaces.
+    If each line of your text is a sentence, say --lines: then no sentence ends elsewhere. The
+    comment `# newdoc` begins each FILE, `# newpar` each paragraph. No character is lost but a
+    byte-order mark: MISC records the spaces, with SpaceAfter=No or, as UDPipe does, SpacesAfter,
+    SpacesBefore and SpacesInToken.
 
-    Web and e-mail addresses, numbers such as 1,234.5, 12/05/2019 and 1990-95, times, @names, #tags and
-    emoji stay whole unless what was learnt from cuts them. Characters that cannot be seen, such as soft
-    hyphens, stay with the letters before them.
+    Web and e-mail addresses, numbers such as 1,234.5, 12/05/2019 and 1990-95, times, @names, #tags
+    and emoji stay whole unless what was learnt from cuts them. Characters that cannot be seen, such
+    as soft hyphens, stay with the letters before them.
 
       vdgi tokenize my.tokeniser raw.txt -o raw.conllu
     """
@@ -61,7 +64,9 @@ def _split(arguments: argparse.Namespace) -> None:
     with files.atomic_writer(arguments.output) as handle:
         for k, name in enumerate(names, 1):
             is_followed, lines = k < len(names), arguments.lines
-            for part, text in tokeniser.read(name, n_sentences + 1, lines=lines, is_followed=is_followed):
+            for part, text in tokeniser.read(
+                name, n_sentences + 1, lines=lines, is_followed=is_followed
+            ):
                 handle.write(text)
                 n_sentences += len(part.sentences)
                 n_tokens += sum(len(sentence.tokens) for sentence in part.sentences)
@@ -77,10 +82,11 @@ def _add_train(add: Options) -> None:
 def _train(arguments: argparse.Namespace) -> None:
     """Learn from CoNLL-U how a language is written.
 
-    Needs only the forms and the comments `# text` or SpaceAfter=No; a hundred sentences are enough to begin.
-    It learns multiword tokens, such as French du = de le, and scripts without spaces. A tokeniser that exists
-    is replaced only with --overwrite. To see how good it is, keep some sentences aside, and give them to
-    vdgi evaluate --raw: a wrongly split word has a wrong head, and often its neighbours have.
+    Needs only the forms and the comments `# text` or SpaceAfter=No; a hundred sentences are enough
+    to begin. It learns multiword tokens, such as French du = de le, and scripts without spaces. A
+    tokeniser that exists is replaced only with --overwrite. To see how good it is, keep some
+    sentences aside, and give them to vdgi evaluate --raw: a wrongly split word has a wrong head,
+    and often its neighbours have.
 
       vdgi tokenize train my.conllu -o my.tokeniser
     """

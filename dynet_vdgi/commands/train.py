@@ -1,16 +1,17 @@
 """Learn a parser from tagged sentences.
 
-Needs CoNLL-U files with part-of-speech tags (UPOS), and writes model.vdgi, log.jsonl and settings.toml into
-the folder --out. By default the parser is the universal one, which has learnt from gold trees (trees made by
-people) of other languages, with what it measures in your text; fast.vdgi is its fast student (see vdgi parse
---fast). With --trees the parser starts from the universal one and learns from trees of yours. The preset best
-uses no gold tree of any language, but a rule table.
+Needs CoNLL-U files with part-of-speech tags (UPOS), and writes model.vdgi, log.jsonl and
+settings.toml into the folder --out. By default the parser is the universal one, which has learnt
+from gold trees (trees made by people) of other languages, with what it measures in your text;
+fast.vdgi is its fast student (see vdgi parse --fast). With --trees the parser starts from the
+universal one and learns from trees of yours. The preset best uses no gold tree of any language, but
+a rule table.
 
-Heads in the files of --train are ignored, unless the protocol, the choice of the model or the expectations of
-the rules use them; the model file records every use of gold trees. With --raw, the run also learns to split
-and tag raw text; or name a tokeniser and a tagger. You can name several files, or a quoted pattern. The same
-command gives the same model file but for the time in it, which the environment variable SOURCE_DATE_EPOCH
-sets.
+Heads in the files of --train are ignored, unless the protocol, the choice of the model or the
+expectations of the rules use them; the model file records every use of gold trees. With --raw, the
+run also learns to split and tag raw text; or name a tokeniser and a tagger. You can name several
+files, or a quoted pattern. The same command gives the same model file but for the time in it, which
+the environment variable SOURCE_DATE_EPOCH sets.
 
   vdgi train --train my.conllu --out runs/my
   vdgi train --train my.conllu --preset best --out runs/best                 # no gold tree of any language
@@ -63,7 +64,9 @@ def add_arguments(add: Options) -> None:
     add("--rules FILE", "rule table: a file, or a name such as best; short for --set rules=FILE")
     part = "leave this part out of the rule table, such as 'following conjunct'; repeat for others"
     add("--without PART", part, action="append", default=[])
-    facts = "facts about the language, such as `objects = before`, added to the evidence of the text"
+    facts = (
+        "facts about the language, such as `objects = before`, added to the evidence of the text"
+    )
     whose = "with several languages, about the one with this label"
     add("--language-facts [LABEL=]FILE", f"{facts}; {whose}", action="append", default=[])
     add("--set KEY=VALUE", "change a setting; repeat for others", action="append", default=[])
@@ -117,15 +120,20 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _facts(given: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
-    """The file of facts for each label; the label is empty for a text without one. Raises: UsageError."""
+    """The file of facts for each label; the label is empty for a text without one. Raises:
+    UsageError."""
     found: dict[str, str] = {}
     for name in given:
         label, equals, rest = name.partition("=")
-        label, file = (label, rest) if equals and (labels or not Path(name).exists()) else ("", name)
+        label, file = (
+            (label, rest) if equals and (labels or not Path(name).exists()) else ("", name)
+        )
         if not file or file == files.STANDARD:
             raise UsageError(f"--language-facts {name}: name a file")
         if label in found:
-            raise UsageError(f"--language-facts {name}: there is one file of facts for a language, not two")
+            raise UsageError(
+                f"--language-facts {name}: there is one file of facts for a language, not two"
+            )
         found[label] = file
     return found
 
@@ -135,7 +143,9 @@ def _by_label(given: Sequence[Sequence[str]], option: str) -> dict[str, list[str
     by_label: dict[str, list[str]] = {}
     for label, *names in given:
         if not re.fullmatch(r"\w[\w.+-]*", label) or label.endswith((".conllu", ".gz")):
-            raise UsageError(f"{option} {label}: a label comes before the files, as in {option} fr {label}")
+            raise UsageError(
+                f"{option} {label}: a label comes before the files, as in {option} fr {label}"
+            )
         if not names:
             raise UsageError(f"{option} {label}: name the files of its text after the label")
         if label in by_label:

@@ -33,7 +33,9 @@ class Block(NamedTuple):
     extra: tuple[str, ...] = ()  # names of the columns after MISC
 
 
-def blocks(path: AnyPath, on_repair: OnFault | None = None, *, undecoded: bool = False) -> Iterator[Block]:
+def blocks(
+    path: AnyPath, on_repair: OnFault | None = None, *, undecoded: bool = False
+) -> Iterator[Block]:
     """The sentences of a file as unchecked blocks, for `sentence_of`, perhaps in another process.
 
     undecoded: bytes that are not UTF-8 become lone surrogates, see `files.lines_of`.
@@ -115,9 +117,11 @@ def items(path: AnyPath, *, undecoded: bool = False) -> Iterator[Block | DataErr
 
 
 def _cut(lines: Iterable[str], name: str) -> Iterator[Block | DataError]:
-    """Blocks of lines; finds the faults to repair. A block that is too large appears as a fault in its place.
+    """Blocks of lines; finds the faults to repair. A block that is too large appears as a fault in
+    its place.
 
-    Repairs precede their block, but follow that of line 1, which may show that the file is not CoNLL-U.
+    Repairs precede their block, but follow that of line 1, which may show that the file is not
+    CoNLL-U.
     """
     told: set[str] = set()
     found: list[Repair] = []
@@ -136,7 +140,8 @@ def _cut(lines: Iterable[str], name: str) -> Iterator[Block | DataError]:
     block: list[str] = []
     first = number = size = 0
     most_lines, most_characters = limit("lines"), limit("sentence")
-    is_skipped, ended = False, True  # the rest of a block that is too large, up to the next empty line
+    # the rest of a block that is too large, up to the next empty line
+    is_skipped, ended = False, True
     for number, line in enumerate(lines, 1):
         if line[-1] != "\n":
             ended = False

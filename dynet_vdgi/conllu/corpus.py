@@ -30,7 +30,9 @@ class Corpus:
     Raises: UsageError, `heads` or `tags` is none of the values that `read` names.
     """
 
-    def __init__(self, path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "upos") -> None:
+    def __init__(
+        self, path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "upos"
+    ) -> None:
         for name, value, values in (
             ("heads", heads, get_args(reading.HeadPolicy)),
             ("tags", tags, (*reading.TAG_COLUMNS, reading.KNOWN)),
@@ -62,10 +64,14 @@ def read(path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "
     return Corpus(path if path == "-" else Path(path), heads=heads, tags=tags)
 
 
-def sentences_of(given: Sentences, *, heads: reading.HeadPolicy = "optional", tags: str = "upos") -> Iterable[Sentence]:
-    """The sentences of a file, read with `heads` and `tags`, if a path is given; else the given sentences.
+def sentences_of(
+    given: Sentences, *, heads: reading.HeadPolicy = "optional", tags: str = "upos"
+) -> Iterable[Sentence]:
+    """The sentences of a file, read with `heads` and `tags`, if a path is given; else the given
+    sentences.
 
-    Raises: UsageError, the argument is neither, or yields something that is not a sentence; says what to do.
+    Raises: UsageError, the argument is neither, or yields something that is not a sentence; says
+    what to do.
     """
     if isinstance(given, (str, os.PathLike)):
         return read(given, heads=heads, tags=tags)
@@ -111,14 +117,18 @@ def unfit(found: Any, wanted: str) -> UsageError:
         path = os.fspath(found)
         return UsageError(f"a {kind} where {wanted} expected: read a file with read({path!r})")
     remedy = "convert it with from_conllu()" if kind == "TokenList" else "read() gives some"
-    return UsageError(f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind} where {wanted} expected: {remedy}")
+    return UsageError(
+        f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind} where {wanted} expected: {remedy}"
+    )
 
 
 def words_in(names: Sequence[str], *, lowercase: bool = True) -> Iterator[list[str]]:
-    """Words of each sentence of text files, in their order, for learning word vectors and word clusters.
+    """Words of each sentence of text files, in their order, for learning word vectors and word
+    clusters.
 
-    Files whose name ends in .conllu (or .conllu.gz) are read as CoNLL-U, without the words tagged PUNCT;
-    others as plain text, one sentence a line, words separated by spaces. Empty lines are skipped.
+    Files whose name ends in .conllu (or .conllu.gz) are read as CoNLL-U, without the words tagged
+    PUNCT; others as plain text, one sentence a line, words separated by spaces. Empty lines are
+    skipped.
 
     Raises: DataError, a file cannot be read, is malformed, or CoNLL-U under another name.
     """
@@ -139,7 +149,8 @@ def _of_text(name: str) -> Iterator[list[str]]:
         if not is_begun:
             check_raw(line, shown(name), number)
             is_begun = line[0] != "#"
-        for sentence in line.split("\r"):  # line ends of old Macintosh files, as the authors' text has
+        # line ends of old Macintosh files, as the authors' text has
+        for sentence in line.split("\r"):
             yield sentence.split()
 
 
@@ -148,14 +159,16 @@ def of_columns(**columns: Iterable[str]) -> Sentence:
 
     In the last three, "" stands for nothing known, as "_" does.
 
-    Raises: UsageError, there is no word, a column has another length, is a text or no list, or has an entry
-    that is no text, or that no file can hold.
+    Raises: UsageError, there is no word, a column has another length, is a text or no list, or has
+    an entry that is no text, or that no file can hold.
     """
     known: dict[str, tuple[str, ...]] = {}
     for name, column in columns.items():
         if isinstance(column, str) or not isinstance(column, Iterable):
             raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
-        known[name] = tuple(["_" if entry == "" and name not in ("words", "tags") else entry for entry in column])
+        known[name] = tuple(
+            ["_" if entry == "" and name not in ("words", "tags") else entry for entry in column]
+        )
         for word, entry in enumerate(known[name], 1):
             if fault := fault_of_text(entry) or fault_of_value(_NUMBERS[name], entry):
                 raise UsageError(f"{name}: {fault} (word {word})")

@@ -38,7 +38,14 @@ class Expression:
                 re.compile(text)
                 _check_copies(text)
             self._pattern = regex.compile(text)
-        except (re.error, regex.error, OverflowError, RecursionError, MemoryError, ValueError) as error:
+        except (
+            re.error,
+            regex.error,
+            OverflowError,
+            RecursionError,
+            MemoryError,
+            ValueError,
+        ) as error:
             raise UsageError(f"{text[:40]!r} is no regular expression: {error}") from None
         self._left = SECONDS
 
@@ -54,15 +61,18 @@ class Expression:
             self._left -= time.perf_counter() - start
         if self._left <= 0:
             what = f"the regular expression {self.text[:40]!r} takes too long, at {value[:40]!r}"
-            raise UsageError(f"{what}: write it without repeating what repeats, such as a+ for (a+)+")
+            raise UsageError(
+                f"{what}: write it without repeating what repeats, such as a+ for (a+)+"
+            )
         return found is not None
 
 
 def _check_copies(text: str) -> None:
     """Raises: ValueError, groups are repeated so often that only to read the expression takes long.
 
-    The package regex copies a group as often as it must be there, and once more. So `(?:(?:a?){5000}){5000}` takes
-    minutes, and all memory. Groups that follow each other count as if they were in each other.
+    The package regex copies a group as often as it must be there, and once more. So
+    `(?:(?:a?){5000}){5000}` takes minutes, and all memory. Groups that follow each other count as
+    if they were in each other.
     """
     copies = len(text)
     for match in _REPEATED_GROUP.finditer(text):

@@ -1,7 +1,8 @@
-"""Columns after MISC, as CoNLL-U Plus has them: named by a comment, kept as they are, read by nothing here.
+"""Columns after MISC, as CoNLL-U Plus has them: named by a comment, kept as they are, read by
+nothing here.
 
-The comment `# global.columns = ID FORM ... MISC NAME ...` stands above a file's first sentence and holds for
-those below. Only files whose first ten columns are those of CoNLL-U are read.
+The comment `# global.columns = ID FORM ... MISC NAME ...` stands above a file's first sentence and
+holds for those below. Only files whose first ten columns are those of CoNLL-U are read.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ NAMELESS = "?"
 """Name of a column in a text of the program's own that lacks the comment."""
 
 
-def extra_in(lines: Iterable[str], before: tuple[str, ...], *, are_named: bool = True) -> tuple[str, ...]:
-    """The names of the columns after MISC that a sentence's lines have, if `before` are those of the sentence above.
+def extra_in(
+    lines: Iterable[str], before: tuple[str, ...], *, are_named: bool = True
+) -> tuple[str, ...]:
+    """The names of the columns after MISC that a sentence's lines have, if `before` are those of
+    the sentence above.
 
     Without `are_named`, lines may have such columns though no comment names them.
     """
@@ -48,7 +52,8 @@ def has_header(lines: Iterable[str]) -> bool:
 
 
 def with_headers(texts: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
-    """Blocks of lines with the comment where other columns begin; each comes with its names after MISC."""
+    """Blocks of lines with the comment where other columns begin; each comes with its names after
+    MISC."""
     before: tuple[str, ...] = ()
     for text, names in texts:
         extra = tuple(names)

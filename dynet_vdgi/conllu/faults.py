@@ -18,7 +18,8 @@ NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 TAGGERS = "vdgi tag train, then vdgi tag MODEL FILE or --tagger MODEL"
 
 SPLIT = (
-    "vdgi tokenize makes CoNLL-U of it; vdgi parse takes it with --tokeniser and --tagger, and vdgi train with --raw"
+    "vdgi tokenize makes CoNLL-U of it; vdgi parse takes it with --tokeniser and --tagger, "
+    "and vdgi train with --raw"
 )
 
 MISSING = "write _ for a missing value"
@@ -26,7 +27,8 @@ MISSING = "write _ for a missing value"
 _SPACES_ALLOWED = {2, 3, 10}  # FORM, LEMMA, MISC
 
 _SPACES = re.compile(r"(?:^|(?<=\|))Space(?:sAfter|sBefore|sInToken|After)=[^|\x00\t\n\r ]*")
-"""Spaces of the text in MISC; UDPipe writes all there as they are but for a space, a tab and line ends."""
+"""Spaces of the text in MISC; UDPipe writes all there as they are but for a space, a tab and line
+ends."""
 
 _FEATS = re.compile(r"[^=|]+=[^=|]+(?:\|[^=|]+=[^=|]+)*")
 
@@ -39,7 +41,8 @@ _JOINED = "a byte-order mark; files joined?"
 _NEW_SENTENCE = "new sentence without an empty line?"
 
 IGNORE = "VDGI_IGNORE"
-"""The environment variable that names columns to read as `_`: feats, or nothing. Worker processes inherit it."""
+"""The environment variable that names columns to read as `_`: feats, or nothing. Worker processes
+inherit it."""
 
 _are_feats_ignored = os.environ.get(IGNORE, "") == "feats"  # asked for each sentence
 
@@ -72,7 +75,8 @@ _OPTION = "--ignore-feats reads the column as _ and keeps it as it is"
 
 @contextmanager
 def without_feats_option() -> Iterator[None]:
-    """A block in which faults of FEATS do not name --ignore-feats, because the command has no such option."""
+    """A block in which faults of FEATS do not name --ignore-feats, because the command has no such
+    option."""
     global _has_option
     before, _has_option = _has_option, False
     try:
@@ -88,19 +92,24 @@ class FeatsFault(DataError):
 def feats_fault(check: BlockCheck, row: int, value: str) -> DataError:
     """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks like."""
     option = _OPTION if _has_option else ""
-    expected, message = "expected Name=Value|Name=Value, or _", f"FEATS {quoted(value)} is malformed"
+    expected, message = (
+        "expected Name=Value|Name=Value, or _",
+        f"FEATS {quoted(value)} is malformed",
+    )
     if found := formats.feats_format(value):
         return FeatsFault(check.name, check.first + row, message, f"{found}? {option or expected}")
     return check.fault(row, message, f"{expected}; {option}" if option else expected)
 
 
 def is_other_format(message: str) -> bool:
-    """Whether a fault is that the file is plain text, XML or the like: further faults say nothing new."""
+    """Whether a fault is that the file is plain text, XML or the like: further faults say nothing
+    new."""
     return message.startswith("this is ") and ", not CoNLL-U" in message
 
 
 class Repair(DataError):
-    """A small fault that the reader mends on the way; reported to `on_repair` once per kind and file."""
+    """A small fault that the reader mends on the way; reported to `on_repair` once per kind and
+    file."""
 
 
 class BlockCheck:
@@ -115,7 +124,8 @@ class BlockCheck:
         self.lines: Sequence[str] = ()
 
     def token_lines(self, lines: Sequence[str]) -> Iterator[tuple[int, list[str], bool]]:
-        """Row and columns of each line of a token, and whether it is a word. Raises: DataError, a fault.
+        """Row and columns of each line of a token, and whether it is a word. Raises: DataError, a
+        fault.
 
         The columns are the ten of CoNLL-U, also where more follow.
         """
@@ -162,7 +172,8 @@ class BlockCheck:
             raise self.fault(row, "carriage return inside a line", "line ends of an old Macintosh?")
 
     def _check_columns(self, row: int, line: str, columns: list[str]) -> None:
-        """Finds the fault in a line that looks odd; a single space inside FORM, LEMMA or MISC is allowed."""
+        """Finds the fault in a line that looks odd; a single space inside FORM, LEMMA or MISC is
+        allowed."""
         wanted, n_columns = len(self.columns), len(columns)
         self._check_characters(row, line)
         is_first = self.first == 1 and not self.started
@@ -174,7 +185,9 @@ class BlockCheck:
             self._check_format(row, line, columns)
         if n_columns != wanted and line[0] not in "0123456789":
             if line.startswith("version https://git-lfs"):
-                raise self.fault(row, "a Git LFS pointer instead of the data", "fetch it with: git lfs pull")
+                raise self.fault(
+                    row, "a Git LFS pointer instead of the data", "fetch it with: git lfs pull"
+                )
             message = f"line starts with {line[0]!r}; expected a token ID, '#' or an empty line"
             hint = _JOINED if line[0] == "\ufeff" else ""
             raise self.fault(row, message, hint)
@@ -188,10 +201,14 @@ class BlockCheck:
                 hint = f"{' '.join(self.columns)}, as the comment global.columns says"
             elif n_columns > 10:
                 hint = "extra columns? keep the first 10, or name all in a first line `# global.columns = ID ...`"
-            raise self.fault(row, f"expected {wanted} tab-separated columns, found {n_columns}", hint)
+            raise self.fault(
+                row, f"expected {wanted} tab-separated columns, found {n_columns}", hint
+            )
         for number, column in enumerate(columns, 1):
             if number > 10 and not column:
-                raise self.fault(row, f"column {number} ({self.columns[number - 1]}) is empty", MISSING)
+                raise self.fault(
+                    row, f"column {number} ({self.columns[number - 1]}) is empty", MISSING
+                )
             if number == 6 and _are_feats_ignored and column:
                 continue
             if number <= 10 and (fault := fault_of_space(number, column)):
@@ -226,7 +243,9 @@ class BlockCheck:
                 raise self.fault(row, f"empty node {token} is out of order", hint)
             if self.range_start > n_words:
                 hint = "put it before the range"
-                raise self.fault(row, f"empty node {token} is inside a range, before its words", hint)
+                raise self.fault(
+                    row, f"empty node {token} is inside a range, before its words", hint
+                )
             self._check_unfilled(row, columns, (7, 8), "an empty node")
         elif not NUMBER.fullmatch(token) or token == "0":
             if self.first == 1 and all(line[0] == "#" for line in self.lines[:row]):
@@ -238,9 +257,13 @@ class BlockCheck:
         elif int(token) <= n_words:
             raise self.fault(row, f"ID {token} occurs twice", f"{n_words + 1} was expected")
         else:
-            raise self.fault(row, f"ID {token} where {n_words + 1} was expected", "is a line missing?")
+            raise self.fault(
+                row, f"ID {token} where {n_words + 1} was expected", "is a line missing?"
+            )
 
-    def _check_range(self, row: int, columns: list[str], n_words: int, start: int, end: int) -> None:
+    def _check_range(
+        self, row: int, columns: list[str], n_words: int, start: int, end: int
+    ) -> None:
         what = f"multiword range {columns[0]}"
         if end < start:
             raise self.fault(row, f"{what} is reversed", f"{end}-{start}?")
@@ -254,7 +277,9 @@ class BlockCheck:
         numbers = (3, 4, 5, 7, 8, 9) if columns[5] == "Typo=Yes" else range(3, 10)
         self._check_unfilled(row, columns, numbers, "a multiword range")
 
-    def _check_unfilled(self, row: int, columns: list[str], numbers: Iterable[int], owner: str) -> None:
+    def _check_unfilled(
+        self, row: int, columns: list[str], numbers: Iterable[int], owner: str
+    ) -> None:
         for number in numbers:
             if columns[number - 1] != "_":
                 message = f"column {number} ({COLUMNS[number - 1]}) of {owner} is filled"
@@ -264,12 +289,16 @@ class BlockCheck:
         if n_words > limit("words"):
             raise self.fault(0, f"a sentence of {n_words} words", to_raise("words", n_words))
         if not self.started:
-            raise self.fault(0, "comments without a sentence", "remove them, or the empty line after them")
+            raise self.fault(
+                0, "comments without a sentence", "remove them, or the empty line after them"
+            )
         if not n_words:
             row = next(row for row, line in enumerate(lines) if line[0] != "#")
             raise self.fault(row, "sentence without words", "only ranges or empty nodes")
         if self.range_end > n_words:
-            message = f"multiword range ends at word {self.range_end}, after the last word ({n_words})"
+            message = (
+                f"multiword range ends at word {self.range_end}, after the last word ({n_words})"
+            )
             raise self.fault(self.range_row, message)
 
 

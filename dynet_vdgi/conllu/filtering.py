@@ -40,18 +40,26 @@ class Dropped:
 class Filter:
     """Streams sentences through a protocol and length limits, and counts the losses.
 
-    Length is counted after the protocol's removal. Counts cover the sentences consumed so far: the input
-    equals the kept plus the sum of `dropped`, in sentences and in words.
+    Length is counted after the protocol's removal. Counts cover the sentences consumed so far: the
+    input equals the kept plus the sum of `dropped`, in sentences and in words.
     """
 
     def __init__(self, protocol: Protocol, max_len: int | None = None, min_len: int = 1) -> None:
         if min_len < 1 or (max_len is not None and max_len < min_len):
             longest = "any" if max_len is None else str(max_len)
-            raise ConfigError(f"no sentence has {min_len} to {longest} words (need 1 <= min_len <= max_len)")
+            raise ConfigError(
+                f"no sentence has {min_len} to {longest} words (need 1 <= min_len <= max_len)"
+            )
         self.protocol, self.max_len, self.min_len = protocol, max_len, min_len
         self._too_short = f"shorter than {count(min_len, 'word')}"
         self._too_long = "" if max_len is None else f"longer than {count(max_len, 'word')}"
-        reasons = ("punctuation", "punctuation only", "not projective", self._too_short, self._too_long)
+        reasons = (
+            "punctuation",
+            "punctuation only",
+            "not projective",
+            self._too_short,
+            self._too_long,
+        )
         self._counts = {reason: [0, 0] for reason in (*reasons, _UNTESTED)}  # sentences, words
 
     def __call__(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -65,7 +73,11 @@ class Filter:
                 self._count("punctuation only", 1, n_removed)
                 continue
             self._count("punctuation", 0, n_removed)
-            if tests_projectivity and sentence.heads is not None and not is_projective(sentence.heads):
+            if (
+                tests_projectivity
+                and sentence.heads is not None
+                and not is_projective(sentence.heads)
+            ):
                 self._count("not projective", 1, n_words)
             elif n_words < self.min_len:
                 self._count(self._too_short, 1, n_words)
@@ -89,13 +101,16 @@ class Filter:
         return [str(untested)] if untested.sentences else []
 
     def _count(self, reason: str, sentences: int, words: int) -> None:
-        self._counts[reason] = [n + more for n, more in zip(self._counts[reason], (sentences, words))]
+        self._counts[reason] = [
+            n + more for n, more in zip(self._counts[reason], (sentences, words))
+        ]
 
 
 def with_few_tags(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """The sentences, one after the other.
 
-    Raises: DataError, there are too many different tags: learning needs memory for each pair of them.
+    Raises: DataError, there are too many different tags: learning needs memory for each pair of
+    them.
     """
     tags, most = set[str](), limit("tags")
     for sentence in sentences:
@@ -103,7 +118,9 @@ def with_few_tags(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         if len(tags) > most:
             source = sentence.source
             hint = f"are these words in the column of tags? {to_raise('tags')}"
-            message = f"there are more than {most} different tags, such as {', '.join(sorted(tags)[:3])}"
+            message = (
+                f"there are more than {most} different tags, such as {', '.join(sorted(tags)[:3])}"
+            )
             path, line = (source.path, source.line) if source else ("<memory>", None)
             raise DataError(path, line, message, hint)
         yield sentence
@@ -123,18 +140,25 @@ class Prepared:
 
 
 def prepare(
-    sentences: Sentences, protocol: str | Protocol = STANDARD, max_len: int | None = None, min_len: int = 1
+    sentences: Sentences,
+    protocol: str | Protocol = STANDARD,
+    max_len: int | None = None,
+    min_len: int = 1,
 ) -> Prepared:
-    """The sentences after a protocol's removals, "standard" without punctuation, with counts of the losses.
+    """The sentences after a protocol's removals, "standard" without punctuation, with counts of the
+    losses.
 
-    Teachers and learners take such sentences. Trees keep their form: the children of a removed word depend on
-    its nearest remaining ancestor. Sentences are dropped if their remaining words are more or fewer than the
-    limits, or if they hold nothing but punctuation.
+    Teachers and learners take such sentences. Trees keep their form: the children of a removed word
+    depend on its nearest remaining ancestor. Sentences are dropped if their remaining words are
+    more or fewer than the limits, or if they hold nothing but punctuation.
 
-    Raises: ConfigError, no such protocol, or no sentence can have such a length; UsageError, an argument is
-    of another kind.
+    Raises: ConfigError, no such protocol, or no sentence can have such a length; UsageError, an
+    argument is of another kind.
     """
-    for name, length in (("min_len", min_len), ("max_len", min_len if max_len is None else max_len)):
+    for name, length in (
+        ("min_len", min_len),
+        ("max_len", min_len if max_len is None else max_len),
+    ):
         check_kind(name, length, Integral, "a number of words")
     keep = Filter(protocol_of(protocol), max_len, min_len)
     kept = list(keep(sentences_of(sentences)))

@@ -1,4 +1,5 @@
-"""Other formats that are taken for CoNLL-U: what a file's first lines, or a value of FEATS, look like."""
+"""Other formats that are taken for CoNLL-U: what a file's first lines, or a value of FEATS, look
+like."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ TABLE = f"{BY_HAND}, or name the columns: vdgi convert --columns form,tag,..."
 CONVERT = "vdgi convert makes CoNLL-U of it"
 
 _NAMED = (
-    "if you name its columns, vdgi convert --columns form,tag,... makes CoNLL-U of it, with _ for a column left out"
+    "if you name its columns, vdgi convert --columns form,tag,... makes CoNLL-U of it, "
+    "with _ for a column left out"
 )
 
 _FROM_XML = "save its text as plain text, or convert it to CoNLL-U first"
@@ -62,13 +64,17 @@ _XML = (  # what stands near the beginning, and what it is
     ),
     (re.compile(r"<ANNOTATION_DOCUMENT\b"), OtherFormat("EAF (XML of ELAN)", CONVERT)),
     (re.compile(r"<TEI\b|<teiCorpus\b"), OtherFormat("TEI (XML)", _FROM_XML)),
-    (re.compile(r"<corpus\b[^>]*>\s*<head\b|<s\b[^>]*>\s*<graph\b"), OtherFormat("TigerXML", _FROM_XML)),
+    (
+        re.compile(r"<corpus\b[^>]*>\s*<head\b|<s\b[^>]*>\s*<graph\b"),
+        OtherFormat("TigerXML", _FROM_XML),
+    ),
     (re.compile(r"<!doctype html|<html\b", re.I), OtherFormat("HTML", _FROM_XML)),
 )
 
 
 def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
-    """The format of a file whose first lines are these, its comments up to `row`; None: CoNLL-U, text or unknown."""
+    """The format of a file whose first lines are these, its comments up to `row`; None: CoNLL-U,
+    text or unknown."""
     line = lines[row]
     if row and any(comment.startswith("#begin document") for comment in lines[:row]):
         return OtherFormat("CoNLL-2012", _COLUMN_WISE)
@@ -80,17 +86,21 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
         return OtherFormat("JSON", "convert it first")
     rows = [line.split("\t") for line in lines[row:]]
     widths = {len(columns) for columns in rows}
-    if len(widths) == 1 and 14 <= len(rows[0]) < 100 and rows[0][0] == "1":  # and one for each predicate
+    # and one for each predicate
+    if len(widths) == 1 and 14 <= len(rows[0]) < 100 and rows[0][0] == "1":
         return OtherFormat("CoNLL-2009", CONVERT)
     if len(widths) == 1 and len(rows[0]) > 1 and (found := _table(rows)):
         return found
     if len(rows[0]) == 1 and (found := _of_text(lines[row:])):
         return found
-    return OtherFormat("a bracketed tree", "convert it: vdgi convert wsj") if line[0] == "(" else None
+    return (
+        OtherFormat("a bracketed tree", "convert it: vdgi convert wsj") if line[0] == "(" else None
+    )
 
 
 def raw_format(text: str) -> OtherFormat | None:
-    """The format of a file given as raw text that is surely none: XML, or Toolbox's; None: it may be."""
+    """The format of a file given as raw text that is surely none: XML, or Toolbox's; None: it may
+    be."""
     begin = text[:20_000].lstrip("\ufeff \n")
     if _is_toolbox(begin):
         return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
@@ -99,12 +109,15 @@ def raw_format(text: str) -> OtherFormat | None:
 
 
 def _is_toolbox(text: str) -> bool:
-    """Whether most lines of a text begin with a marker, as those of Toolbox's texts and dictionaries do."""
+    """Whether most lines of a text begin with a marker, as those of Toolbox's texts and
+    dictionaries do."""
     if not (text.startswith("\\") and _SFM.match(text)):
         return False
     lines = [line for line in text.split("\n")[:200] if line.strip()]
     markers = [match[0].strip() for match in map(_SFM.match, lines) if match]
-    return markers[0] == "\\_sh" or (len(markers) >= 2 / 3 * len(lines) and not _OF_TOOLBOX.isdisjoint(markers))
+    return markers[0] == "\\_sh" or (
+        len(markers) >= 2 / 3 * len(lines) and not _OF_TOOLBOX.isdisjoint(markers)
+    )
 
 
 def xml_format(text: str) -> OtherFormat | None:
@@ -125,7 +138,9 @@ def _table(rows: Sequence[Sequence[str]]) -> OtherFormat | None:
         return OtherFormat("a table with headings (TSV)", CONVERT)
     if not 3 <= width <= 9:
         return None
-    if width == 4 and all(_NUMBER.fullmatch(columns[2]) and not _NUMBER.fullmatch(columns[3]) for columns in rows):
+    if width == 4 and all(
+        _NUMBER.fullmatch(columns[2]) and not _NUMBER.fullmatch(columns[3]) for columns in rows
+    ):
         return OtherFormat("Malt-TAB (form, tag, head and relation)", CONVERT)
     if rows[0][0] == "-DOCSTART-" or all(_CHUNK.fullmatch(columns[-1]) for columns in rows):
         return _conll_2003(width)
@@ -155,11 +170,19 @@ def _of_text(lines: Sequence[str]) -> OtherFormat | None:
     if words[0][0] == "-DOCSTART-":
         return _conll_2003(len(words[0]))
     n_fields = {*map(len, words)}
-    if len(n_fields) == 1 and len(words[0]) in range(2, 8) and all(_CHUNK.fullmatch(row[-1]) for row in words):
+    if (
+        len(n_fields) == 1
+        and len(words[0]) in range(2, 8)
+        and all(_CHUNK.fullmatch(row[-1]) for row in words)
+    ):
         return _conll_2003(len(words[0]))
     for sign, name in ((",", "a table with commas (CSV)"), (";", "a table with semicolons (CSV)")):
         counts = [re.sub(r'"[^"]*"', "", line).count(sign) for line in lines]
-        is_table = len({*counts}) == 1 and counts[0] >= 2 and f"{sign} " not in re.sub(r'"[^"]*"', "", lines[0])
+        is_table = (
+            len({*counts}) == 1
+            and counts[0] >= 2
+            and f"{sign} " not in re.sub(r'"[^"]*"', "", lines[0])
+        )
         is_headed = counts[0] >= 1 and len(_HEADING.findall(lines[0])) >= 2
         if is_headed or (is_table and (len(lines) >= 3 or counts[0] >= 9)):
             return OtherFormat(name, CONVERT if is_headed else _NAMED)
@@ -170,5 +193,6 @@ def _of_text(lines: Sequence[str]) -> OtherFormat | None:
 
 
 def feats_format(value: str) -> str:
-    """The format whose features a value of FEATS looks like, if it is not Name=Value|Name=Value; "": none."""
+    """The format whose features a value of FEATS looks like, if it is not Name=Value|Name=Value;
+    "": none."""
     return next((name for name, pattern in _FEATS_OF if pattern.fullmatch(value)), "")

@@ -1,7 +1,8 @@
 """Notes in CoNLL-U about guesses: of heads and relations in MISC, of whole trees in a comment.
 
-Notes say whether a head or relation is a guess of the program, how sure it is, or who confirmed it. A comment
-says that a tree was guessed, until somebody changes a head or relation; the others are in MISC.
+Notes say whether a head or relation is a guess of the program, how sure it is, or who confirmed it.
+A comment says that a tree was guessed, until somebody changes a head or relation; the others are in
+MISC.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def may_be_guess(lines: Sequence[str]) -> bool:
     Punctuation has none.
     """
     words = [line.split("\t") for line in lines if line[:1] != "#"]
-    has_confidence = ["HeadConf=" in word[9] for word in words if word[0].isdigit() and word[3] != "PUNCT"]
+    has_confidence = [
+        "HeadConf=" in word[9] for word in words if word[0].isdigit() and word[3] != "PUNCT"
+    ]
     is_told = any(map(COMMENT.fullmatch, lines)) or is_confirmed(lines)
     return bool(has_confidence) and all(has_confidence) and not is_told
 
@@ -77,8 +80,8 @@ def misc_of(line: str) -> str:
 def without_stale(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> Sentence:
     """The sentence without notes that are untrue of its new heads and relations.
 
-    These are all chances, because they were of other parses, and the names of those who have confirmed
-    another head or relation.
+    These are all chances, because they were of other parses, and the names of those who have
+    confirmed another head or relation.
     """
     source = sentence.source
     text = "\n".join(source.lines) if source else ""
@@ -100,7 +103,8 @@ def without(misc: str, prefixes: tuple[str, ...]) -> str:
 
 
 def only_confirmed(sentence: Sentence) -> Sentence:
-    """The sentence without the heads and relations that nobody has confirmed, if somebody has others.
+    """The sentence without the heads and relations that nobody has confirmed, if somebody has
+    others.
 
     Those of punctuation stay, because `vdgi annotate` attaches it itself.
     """

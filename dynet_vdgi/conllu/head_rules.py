@@ -16,13 +16,16 @@ _COORDINATION = ("coordination", "first conjunct")
 
 @dataclass(frozen=True)
 class HeadRules:
-    """A table of head rules: for each label of constituents, searches; the first successful one counts."""
+    """A table of head rules: for each label of constituents, searches; the first successful one
+    counts."""
 
-    searches: Mapping[str, list[tuple[str, frozenset[str]]]]  # the first child from a side with these labels
+    # the first child from a side with these labels
+    searches: Mapping[str, list[tuple[str, frozenset[str]]]]
     first_conjunct: bool = False
 
     def head(self, label: str, children: Sequence[str]) -> int:
-        """The index of the head among the labels of a constituent's children; at least one child is needed.
+        """The index of the head among the labels of a constituent's children; at least one child is
+        needed.
 
         Labels are without function tags; punctuation must have been left out.
 
@@ -48,7 +51,8 @@ def names() -> list[str]:
 
 
 def load(name: str) -> HeadRules:
-    """The table of that name. Raises: UsageError, naming the choices; ConfigError for a fault in its file."""
+    """The table of that name. Raises: UsageError, naming the choices; ConfigError for a fault in
+    its file."""
     if name not in names():
         raise UsageError(f"no head rules {name!r} (choose from {', '.join(names())})")
     path = resources() / "heads" / f"{name}.txt"

@@ -1,4 +1,5 @@
-"""The Unicode form NFC, in which words and raw text are looked up; files keep the form that they have."""
+"""The Unicode form NFC, in which words and raw text are looked up; files keep the form that they
+have."""
 
 from __future__ import annotations
 

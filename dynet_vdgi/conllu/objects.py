@@ -1,4 +1,5 @@
-"""Sentences to and from objects of the library conllu (`TokenList`), whose columns are read by name."""
+"""Sentences to and from objects of the library conllu (`TokenList`), whose columns are read by
+name."""
 
 from __future__ import annotations
 
@@ -26,9 +27,9 @@ EARLIER_KEYS = {"upostag": "upos", "xpostag": "xpos"}
 def to_conllu(sentence: Sentence) -> conllu.TokenList:
     """The sentence as an object of the `conllu` library, whose `serialize()` gives the text back.
 
-    ID and HEAD are parsed; FEATS, DEPS and MISC stay text, because that library loses parts of them. It keeps
-    comments as a dictionary, so of two comments with one key only the last survives, and a comment without
-    `=` is a key without a value.
+    ID and HEAD are parsed; FEATS, DEPS and MISC stay text, because that library loses parts of
+    them. It keeps comments as a dictionary, so of two comments with one key only the last survives,
+    and a comment without `=` is a key without a value.
 
     Raises: UsageError, the argument is no `Sentence`; UsageError and DataError, as `write`.
     """
@@ -39,36 +40,47 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
     return parse_token_and_metadata(
         unchanged(sentence),
         fields=[*KEYS, *(name.lower() for name in extra)],
-        field_parsers=dict.fromkeys(("feats", "deps", "misc"), lambda columns, index: columns[index]),
+        field_parsers=dict.fromkeys(
+            ("feats", "deps", "misc"), lambda columns, index: columns[index]
+        ),
         metadata_parsers={"__fallback__": lambda key, value: (key, value)},
     )
 
 
-def from_conllu(tokens: conllu.TokenList, *, heads: HeadPolicy = "optional", tags: str = "upos") -> Sentence:
-    """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its `source`.
+def from_conllu(
+    tokens: conllu.TokenList, *, heads: HeadPolicy = "optional", tags: str = "upos"
+) -> Sentence:
+    """The sentence of an object of the `conllu` library: comments, ranges and empty nodes go to its
+    `source`.
 
-    Columns are read by the names that the library gives them (`id`, `form`, `lemma`, `upos`, `xpos`, `feats`,
-    `head`, `deprel`, `deps`, `misc`; `upostag` and `xpostag`, too), in any order; a missing one is `_`. Columns
-    after MISC are those that the comment `global.columns` names. `heads` and `tags` are as in `read`. That
-    library's `parse` drops comments without `=`, except `newdoc` and `newpar`.
-    To keep them, read the file with `read`, and convert with `to_conllu` when needed.
+    Columns are read by the names that the library gives them (`id`, `form`, `lemma`, `upos`,
+    `xpos`, `feats`, `head`, `deprel`, `deps`, `misc`; `upostag` and `xpostag`, too), in any order;
+    a missing one is `_`. Columns after MISC are those that the comment `global.columns` names.
+    `heads` and `tags` are as in `read`. That library's `parse` drops comments without `=`, except
+    `newdoc` and `newpar`. To keep them, read the file with `read`, and convert with `to_conllu`
+    when needed.
 
-    Raises: `DataError` where it is not sound CoNLL-U; lines are counted as `tokens.serialize()` has them.
-    `UsageError` for another object, such as the list of sentences that `conllu.parse` gives, or a tree, which
-    has lost ranges and empty nodes; for a key that is no column; and for a value that no column can hold.
+    Raises: `DataError` where it is not sound CoNLL-U; lines are counted as `tokens.serialize()` has
+    them. `UsageError` for another object, such as the list of sentences that `conllu.parse` gives,
+    or a tree, which has lost ranges and empty nodes; for a key that is no column; and for a value
+    that no column can hold.
     """
     from conllu import TokenList, TokenTree
     from conllu.serializer import serialize
 
     if isinstance(tokens, TokenTree):
-        remedy = "give the TokenList from which the tree was made, or conllu.parse(tree.serialize())[0]"
+        remedy = (
+            "give the TokenList from which the tree was made, or conllu.parse(tree.serialize())[0]"
+        )
         raise UsageError(f"a TokenTree, which has no multiword tokens and no empty nodes: {remedy}")
     if not isinstance(tokens, TokenList):
         kind = type(tokens).__name__
         raise UsageError(f"a {kind} where a TokenList is expected: convert its items one by one")
     for key, value in (tokens.metadata or {}).items():
         if any(end in f"{key}{value}" for end in "\n\r"):
-            raise UsageError(f"the comment {quoted(str(key))} has a line end, which CoNLL-U cannot hold")
+            raise UsageError(
+                f"the comment {quoted(str(key))} has a line end, which CoNLL-U cannot hold"
+            )
     comments = serialize(TokenList([], tokens.metadata)).rstrip("\n")
     lines = [*comments.split("\n")] if comments else []
     if not tokens:
@@ -98,10 +110,14 @@ def _line(token: Mapping[str, Any], number: int, columns_in_order: Sequence[str]
         try:
             text = "_" if value in ([], ()) else serialize_field(value)
         except (TypeError, ValueError, IndexError, KeyError, AttributeError, ParseException):
-            raise UsageError(f"{place}: {key}={value!r:.60} cannot be written as a column") from None
+            raise UsageError(
+                f"{place}: {key}={value!r:.60} cannot be written as a column"
+            ) from None
         if any(character in text for character in "\t\n\r\0"):
             raise UsageError(f"{place}: {key} cannot hold a tab, a line end or NUL: {quoted(text)}")
         if name in keys and columns[name] != text:
-            raise UsageError(f"{place}: {keys[name]} and {key} are one column and differ: remove one of them")
+            raise UsageError(
+                f"{place}: {keys[name]} and {key} are one column and differ: remove one of them"
+            )
         keys[name], columns[name] = key, text
     return "\t".join(columns.values())

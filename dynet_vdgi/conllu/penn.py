@@ -1,8 +1,9 @@
-r"""Reading the bracketed trees of the Wall Street Journal in the Penn Treebank, and writing them as CoNLL-U.
+r"""Reading the bracketed trees of the Wall Street Journal in the Penn Treebank, and writing them as
+CoNLL-U.
 
-A file (`.mrg`) holds trees such as `( (S (NP-SBJ-1 (NNS dogs)) (VP (VBP bark))) )`, over any number of
-lines, with or without the outer brackets. Lines that begin with `*x*`, as in the LDC's headers, are
-comments where no bracket is open. Reading changes the trees as follows:
+A file (`.mrg`) holds trees such as `( (S (NP-SBJ-1 (NNS dogs)) (VP (VBP bark))) )`, over any number
+of lines, with or without the outer brackets. Lines that begin with `*x*`, as in the LDC's headers,
+are comments where no bracket is open. Reading changes the trees as follows:
 
 * traces and other empty elements (-NONE-) are removed, with the constituents that they leave empty;
 * function tags and indices are cut off labels: NP of NP-SBJ-1, NP=2 or NP|ADJP (-LRB- and -RRB- are tags);
@@ -32,8 +33,9 @@ PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
 SYMBOLS = frozenset({"#", "$"})
 
 POLICIES = {"standard": PUNCTUATION, "wsj10": PUNCTUATION | SYMBOLS}
-"""The tags that become UPOS PUNCT, and so are removed before training and scoring. `wsj10` is the convention
-of Klein and Manning (2004), whose WSJ-10 has 7,422 sentences; under `standard`, # and $ are SYM."""
+"""The tags that become UPOS PUNCT, and so are removed before training and scoring. `wsj10` is the
+convention of Klein and Manning (2004), whose WSJ-10 has 7,422 sentences; under `standard`, # and
+$ are SYM."""
 
 MAX_DEPTH = 200  # of brackets; the treebank stays far below
 
@@ -43,7 +45,11 @@ PART POS TO; PRON EX PRP PRP$ WP WP$; PROPN NNP NNPS; SYM # $ SYM; VERB VB VBD V
 PUNCT , . : `` '' -LRB- -RRB-
 """
 
-UPOS = {tag: upos for upos, *tags in map(str.split, re.split("[;\n]", _UPOS_TAGS.strip())) for tag in tags}
+UPOS = {
+    tag: upos
+    for upos, *tags in map(str.split, re.split("[;\n]", _UPOS_TAGS.strip()))
+    for tag in tags
+}
 """The 45 tags of the treebank and the UPOS of each under the policy `standard`."""
 
 _BARE = re.compile("-[A-Z]+-|[^-=|]+")
@@ -56,7 +62,8 @@ _PLACES = ("*", "*/*", "parsed/mrg/wsj/*/*")
 
 
 class Constituent(NamedTuple):
-    """A constituent, or a word with its tag as label. Labels are bare; an outer bracket has an empty one."""
+    """A constituent, or a word with its tag as label. Labels are bare; an outer bracket has an
+    empty one."""
 
     label: str
     children: tuple[Constituent, ...] = ()
@@ -73,7 +80,8 @@ class Constituent(NamedTuple):
 def find(folder: AnyPath) -> list[Path]:
     """The files `wsj_0001.mrg`, ... of a treebank, by name.
 
-    They lie in the folder itself, in its folders (00, 01, ...), or in the folders of its `parsed/mrg/wsj`.
+    They lie in the folder itself, in its folders (00, 01, ...), or in the folders of its
+    `parsed/mrg/wsj`.
 
     Raises: UsageError where there are none, or two of the same name.
     """
@@ -85,9 +93,13 @@ def find(folder: AnyPath) -> list[Path]:
         if _FILE.fullmatch(path.name):
             other = found.setdefault(path.stem.lower(), path)
             if other != path:
-                raise UsageError(f"{other} and {path} have the same name; name the folder of one of them")
+                raise UsageError(
+                    f"{other} and {path} have the same name; name the folder of one of them"
+                )
     if not found:
-        raise UsageError(f"no files such as wsj_0001.mrg in {str(root)!r}, its folders or its parsed/mrg/wsj")
+        raise UsageError(
+            f"no files such as wsj_0001.mrg in {str(root)!r}, its folders or its parsed/mrg/wsj"
+        )
     return [found[name] for name in sorted(found)]
 
 
@@ -130,7 +142,8 @@ class _Bracket:
 def read(path: AnyPath) -> Iterator[Constituent]:
     """The trees of a file, without empty elements, function tags and outer brackets.
 
-    DataError: something is not a tree of tagged words, with the line of the bracket concerned; or the
+    DataError: something is not a tree of tagged words, with the line of the bracket concerned; or
+    the
         file has no trees.
     """
     name = shown(path)
@@ -146,12 +159,21 @@ def read(path: AnyPath) -> Iterator[Constituent]:
             if token == "(":
                 if stack:
                     stack[-1].has_brackets = True
-                    is_outer = stack[-1].label is None and stack[-1].starts_line  # judged by its form
-                    if is_outer and len(stack) > 1 and (stack[-2].label is not None or stack[-2].children):
+                    # judged by its form
+                    is_outer = stack[-1].label is None and stack[-1].starts_line
+                    if (
+                        is_outer
+                        and len(stack) > 1
+                        and (stack[-2].label is not None or stack[-2].children)
+                    ):
                         message = f"tree is not complete where the next one begins, in line {stack[-1].line}"
-                        raise DataError(name, stack[0].line, message, "is a closing bracket missing?")
+                        raise DataError(
+                            name, stack[0].line, message, "is a closing bracket missing?"
+                        )
                     if len(stack) == MAX_DEPTH:
-                        raise DataError(name, stack[0].line, f"brackets nested more than {MAX_DEPTH} deep")
+                        raise DataError(
+                            name, stack[0].line, f"brackets nested more than {MAX_DEPTH} deep"
+                        )
                 stack.append(_Bracket(number, starts_line=not match.start()))
             elif not stack:
                 hint = "one too many?" if token == ")" else "is this a .mrg file?"
@@ -218,10 +240,13 @@ def heads(tree: Constituent, rules: HeadRules) -> list[int]:
     return result
 
 
-def conllu_block(words: Sequence[Constituent], heads: Sequence[int], sent_id: str, punctuation: Collection[str]) -> str:
+def conllu_block(
+    words: Sequence[Constituent], heads: Sequence[int], sent_id: str, punctuation: Collection[str]
+) -> str:
     """A sentence of a CoNLL-U file, with the empty line after it.
 
-    XPOS is the tag, UPOS as in `UPOS`, but PUNCT for the tags in `punctuation`. DEPREL is root, punct or dep.
+    XPOS is the tag, UPOS as in `UPOS`, but PUNCT for the tags in `punctuation`. DEPREL is root,
+    punct or dep.
     """
     lines = [f"# sent_id = {sent_id}"]
     for number, (word, head) in enumerate(zip(words, heads), 1):

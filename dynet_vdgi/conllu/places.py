@@ -1,4 +1,5 @@
-"""Lists of words to look at: `vdgi check` and `vdgi choose` write them, and the page steps through them."""
+"""Lists of words to look at: `vdgi check` and `vdgi choose` write them, and the page steps through
+them."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ class Place(Struct):
 
     @classmethod
     def of(cls, sentence: Sentence, number: int, word: int, *said: str) -> Place:
-        """The place of a word of a sentence that was read from a file, whose `number` counts from 1."""
+        """The place of a word of a sentence that was read from a file, whose `number` counts from
+        1."""
         source = sentence.source
         assert source is not None
         line, name = source.line + source.rows[word - 1], source.sent_id or str(number)
@@ -36,10 +38,21 @@ class Place(Struct):
 
 
 def listing(found: Sequence[Place], *, as_json: bool = False) -> str:
-    """A table of places, or JSON that `vdgi annotate --list` reads; columns without anything are left out."""
+    """A table of places, or JSON that `vdgi annotate --list` reads; columns without anything are
+    left out."""
     if as_json:
         return msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
-    rows = [["place", "sentence", "word", "form", "is", "elsewhere", "times" * any(its.elsewhere for its in found)]]
+    rows = [
+        [
+            "place",
+            "sentence",
+            "word",
+            "form",
+            "is",
+            "elsewhere",
+            "times" * any(its.elsewhere for its in found),
+        ]
+    ]
     for its in found:
         said = its.sentence, str(its.word), its.form, its.what, its.elsewhere, its.times
         rows.append([f"{files.shown(its.path)}:{its.line}", *map(plain, said)])
@@ -55,10 +68,13 @@ def described(columns: Sequence[str], forms: Sequence[str]) -> str:
 
 
 def found(names: Sequence[str], query: str) -> Iterator[Place]:
-    """The words of files of which a query holds. Raises: UsageError, what is wrong with it; DataError."""
+    """The words of files of which a query holds. Raises: UsageError, what is wrong with it;
+    DataError."""
     wanted = queries.conditions(query)
     for name in names:
-        for number, sentence in enumerate(reading.read(name, heads="partial", tags=reading.KNOWN), 1):
+        for number, sentence in enumerate(
+            reading.read(name, heads="partial", tags=reading.KNOWN), 1
+        ):
             assert sentence.source is not None
             rows = [sentence.source.lines[row].split("\t") for row in sentence.source.rows]
             for word in queries.words_of(wanted, rows):
@@ -69,7 +85,11 @@ def why_none(names: Sequence[str], query: str) -> str:
     """Why no word of files is found by a query, see `queries.hint`. Raises: as `found`."""
     if files.STANDARD in names:  # which can be read only once
         return ""
-    sentences = (sentence for name in names for sentence in reading.read(name, heads="partial", tags=reading.KNOWN))
+    sentences = (
+        sentence
+        for name in names
+        for sentence in reading.read(name, heads="partial", tags=reading.KNOWN)
+    )
     sources = (sentence.source for sentence in sentences if sentence.source is not None)
     rows = ([source.lines[row].split("\t") for row in source.rows] for source in sources)
     return queries.hint(queries.conditions(query), rows)

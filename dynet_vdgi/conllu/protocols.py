@@ -12,10 +12,11 @@ UD_PUNCTUATION = frozenset({"PUNCT"})
 
 @dataclass(frozen=True)
 class Protocol:
-    """The words and trees removed before training and scoring. Length counts the words that are left.
+    """The words and trees removed before training and scoring. Length counts the words that are
+    left.
 
-    `removed_tags` are the tags of the words to delete; none means that punctuation is kept and scored.
-    `projective_only` drops gold trees with crossing arcs, tested after that deletion.
+    `removed_tags` are the tags of the words to delete; none means that punctuation is kept and
+    scored. `projective_only` drops gold trees with crossing arcs, tested after that deletion.
     """
 
     name: str
@@ -31,7 +32,9 @@ class Protocol:
         else:
             words = "punctuation kept and scored"
             tested, length = "with punctuation", "length counted with punctuation"
-        trees = f"projective gold trees only (tested {tested})" if self.projective_only else "all trees"
+        trees = (
+            f"projective gold trees only (tested {tested})" if self.projective_only else "all trees"
+        )
         return f"{words}; {trees}; {length}"
 
 
@@ -40,7 +43,8 @@ STANDARD = Protocol("standard", UD_PUNCTUATION, projective_only=False)
 AS_RELEASED = Protocol("as_released", frozenset(), projective_only=True)
 
 EVERY_WORD = Protocol("every_word", frozenset(), projective_only=False)
-"""For scoring only: every word of every tree counts, so DDA is the UAS of the official UD scorer, udeval."""
+"""For scoring only: every word of every tree counts, so DDA is the UAS of the official UD scorer,
+udeval."""
 
 PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in (STANDARD, AS_RELEASED)}
 """For training and scoring."""

@@ -15,9 +15,24 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE, cycle
 
 FIRST_QUOTE = 32
-"""Families of marks: -k closes what k opens; from FIRST_QUOTE on, one mark does both, in turn. 0: others."""
+"""Families of marks: -k closes what k opens; from FIRST_QUOTE on, one mark does both, in turn. 0:
+others."""
 
-_BRACKETS = ("()", "[]", "{}", "<>", "（）", "［］", "｛｝", "〈〉", "《》", "「」", "『』", "【】", "〔〕")
+_BRACKETS = (
+    "()",
+    "[]",
+    "{}",
+    "<>",
+    "（）",
+    "［］",
+    "｛｝",
+    "〈〉",
+    "《》",
+    "「」",
+    "『』",
+    "【】",
+    "〔〕",
+)
 
 _QUOTES = ('"＂', "“”„‟", "«»", "'`‘’‚‛", "‹›")  # which of them opens differs by language
 
@@ -36,10 +51,11 @@ def is_mark(form: str) -> bool:
 
 
 def is_projective(heads: Sequence[int]) -> bool:
-    """True if no two arcs cross. The root arc counts, as an arc from position 0 (as in the released code).
+    """True if no two arcs cross. The root arc counts, as an arc from position 0 (as in the released
+    code).
 
-    A FREE head makes no arc. O(n log n): open arcs are kept on a stack of right ends, so a new arc must end
-    before the innermost one.
+    A FREE head makes no arc. O(n log n): open arcs are kept on a stack of right ends, so a new arc
+    must end before the innermost one.
 
     >>> is_projective([2, 0, 2]), is_projective([3, 0, 2]), is_projective([0, 4, 1, 1])
     (True, False, False)
@@ -63,13 +79,14 @@ def is_projective(heads: Sequence[int]) -> bool:
 def without_punctuation(
     sentence: Sentence, removed_tags: frozenset[str] = UD_PUNCTUATION
 ) -> tuple[Sentence, tuple[int, ...]]:
-    """The sentence without words of the removed tags, and the positions (from 1) of the kept words in it.
+    """The sentence without words of the removed tags, and the positions (from 1) of the kept words
+    in it.
 
-    The removed tags are universal ones, whichever column the sentence's `tags` are from.
-    Heads change as in `heads_without`. A shortened sentence has no `source`, because its words and head
-    numbers no longer fit the lines of the file and must not be written there. Its `gaps` record the removed
-    punctuation and its place; each kept word keeps its relation, although that belonged to an arc of the
-    file.
+    The removed tags are universal ones, whichever column the sentence's `tags` are from. Heads
+    change as in `heads_without`. A shortened sentence has no `source`, because its words and head
+    numbers no longer fit the lines of the file and must not be written there. Its `gaps` record the
+    removed punctuation and its place; each kept word keeps its relation, although that belonged to
+    an arc of the file.
     """
     is_kept = [tag not in removed_tags for tag in sentence.upos or sentence.tags]
     positions = tuple(compress(range(1, len(is_kept) + 1), is_kept))
@@ -101,7 +118,9 @@ def _gaps(sentence: Sentence, positions: Sequence[int]) -> tuple[str, ...]:
     for end in (*positions, len(sentence) + 1):
         gap = before[end - 1]
         if end - start > 1:
-            removed = [piece for i in range(start, end - 1) for piece in (before[i], sentence.forms[i])]
+            removed = [
+                piece for i in range(start, end - 1) for piece in (before[i], sentence.forms[i])
+            ]
             gap = " ".join([piece for piece in (*removed, gap) if piece])
         gaps.append(gap)
         start = end
@@ -109,12 +128,14 @@ def _gaps(sentence: Sentence, positions: Sequence[int]) -> tuple[str, ...]:
 
 
 def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, ...]:
-    """Heads of the words at `positions` (ascending, from 1) when all other words are removed, renumbered.
+    """Heads of the words at `positions` (ascending, from 1) when all other words are removed,
+    renumbered.
 
-    A word whose head is removed climbs to its nearest kept ancestor. If the root is removed, the first word that
-    would climb to 0 becomes the root, and the others that would attach to 0 attach to it, so one root stays one root;
-    no treebank in use has a sentence with several such words. A projective tree stays projective. In a partial tree,
-    a word that climbs to a FREE one, or to 0, may have any head: it is FREE, too.
+    A word whose head is removed climbs to its nearest kept ancestor. If the root is removed, the
+    first word that would climb to 0 becomes the root, and the others that would attach to 0 attach
+    to it, so one root stays one root; no treebank in use has a sentence with several such words. A
+    projective tree stays projective. In a partial tree, a word that climbs to a FREE one, or to 0,
+    may have any head: it is FREE, too.
 
     >>> heads_without([2, 0, 2, 3], (1, 2, 4)), heads_without([3, 3, 0], (1, 2))
     ((2, 0, 2), (0, 1))
@@ -144,15 +165,19 @@ def heads_without(heads: Sequence[int], positions: Sequence[int]) -> tuple[int, 
     return tuple(kept_heads)
 
 
-def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], forms: Sequence[str]) -> tuple[int, ...]:
-    """Heads of all words, given their forms and the tree of the words at `positions` (ascending, from 1).
+def restore_punctuation(
+    kept_heads: Sequence[int], positions: Sequence[int], forms: Sequence[str]
+) -> tuple[int, ...]:
+    """Heads of all words, given their forms and the tree of the words at `positions` (ascending,
+    from 1).
 
     The removed words become leaves, as Universal Dependencies requires
-    (https://universaldependencies.org/u/dep/punct.html). From the word before a mark, go up from head to head,
-    without passing the mark, to the highest word from which the arc to the mark crosses no other; do likewise from
-    the word after it. The lower of the two is the mark's head. So a mark between a word and its dependent belongs to
-    the dependent, and the last mark to the root. Brackets and quotation marks that are partners consider only the
-    words between them. A mark whose arc would cross the arc of a mark beside it takes that mark's head. In a sentence
+    (https://universaldependencies.org/u/dep/punct.html). From the word before a mark, go up from
+    head to head, without passing the mark, to the highest word from which the arc to the mark
+    crosses no other; do likewise from the word after it. The lower of the two is the mark's head.
+    So a mark between a word and its dependent belongs to the dependent, and the last mark to the
+    root. Brackets and quotation marks that are partners consider only the words between them. A
+    mark whose arc would cross the arc of a mark beside it takes that mark's head. In a sentence
     without kept words, the first word is the root and the head of the others.
 
     A projective tree with one root stays one, and `heads_without` undoes it.
@@ -191,9 +216,11 @@ def restore_punctuation(kept_heads: Sequence[int], positions: Sequence[int], for
 
 
 def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
-    """For each removed word, the gap (the number of kept words before it) of its partner; -1 without one."""
+    """For each removed word, the gap (the number of kept words before it) of its partner; -1
+    without one."""
     inner: dict[int, int] = {}
-    opened: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # by family: words and their gaps
+    # by family: words and their gaps
+    opened: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     gap = 0
     for word, family in enumerate(families, 1):
         if word in kept:
@@ -209,15 +236,20 @@ def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
     return inner
 
 
-def _head_of_mark(heads: Sequence[int], arcs: Sequence[tuple[int, int]], gap: int, inner: int) -> int:
-    """The head of a mark in a gap of a tree, with its arcs, whose partner is in the gap `inner`, or -1."""
-    over = [(low, high) for low, high in arcs if low <= gap < high]  # the mark, so that it stays below them
+def _head_of_mark(
+    heads: Sequence[int], arcs: Sequence[tuple[int, int]], gap: int, inner: int
+) -> int:
+    """The head of a mark in a gap of a tree, with its arcs, whose partner is in the gap `inner`, or
+    -1."""
+    # the mark, so that it stays below them
+    over = [(low, high) for low, high in arcs if low <= gap < high]
 
     def highest(start: int, first: int, last: int) -> int:
-        """The last word on the way up from `start`, staying within first..last, that a mark can reach.
+        """The last word on the way up from `start`, staying within first..last, that a mark can
+        reach.
 
-        The mark stands beside `start`, at that end of first..last. An arc may cover the word only if it also
-        covers the mark.
+        The mark stands beside `start`, at that end of first..last. An arc may cover the word only
+        if it also covers the mark.
         """
         word = found = start
         while first <= heads[word - 1] <= last:

@@ -1,9 +1,11 @@
-"""Queries for words, by any column of a word and of its head: `upos=NOUN deprel=obj head.upos!=VERB`.
+"""Queries for words, by any column of a word and of its head: `upos=NOUN deprel=obj
+head.upos!=VERB`.
 
-All conditions must hold: `=` and `!=` compare a value, `~` and `!~` look for a part that a regular expression
-matches. `feats.Case` and `misc.Gloss` are what a column says of a name, `head.upos` is the head's, `head.head.upos`
-that of the head's head. What is not there is `_`, also of a root's head. Values with blanks stand between "".
-If no word is found, `hint` says which condition asks for what is never there.
+All conditions must hold: `=` and `!=` compare a value, `~` and `!~` look for a part that a regular
+expression matches. `feats.Case` and `misc.Gloss` are what a column says of a name, `head.upos` is
+the head's, `head.head.upos` that of the head's head. What is not there is `_`, also of a root's
+head. Values with blanks stand between "". If no word is found, `hint` says which condition asks for
+what is never there.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ class WordCondition(NamedTuple):
     wanted: str | Expression  # the value, or what is a part of it
     is_wanted: bool
     asked: str = ""  # the condition as it was written
-    exact: str = ""  # the value that the column must have; "": the pattern decides, or it must not have one
+    # the value that the column must have; "": the pattern decides, or it must not have one
+    exact: str = ""
 
     def holds(self, rows: Rows, word: int) -> bool:
         """Whether it holds of a word, counted from 1. Raises: UsageError, as `Expression.is_in`."""
@@ -78,20 +81,28 @@ def _condition(name: str, operator: str, value: str) -> WordCondition:
     if heads and heads[-1].lower() in ("feats", "misc") and column:
         column, key = heads.pop(), column
     if column.lower() not in COLUMNS or any(head.lower() != "head" for head in heads):
-        raise UsageError(f"{name[:40]!r} is no column (there are: {', '.join(COLUMNS)}, feats.Case, head.upos)")
+        raise UsageError(
+            f"{name[:40]!r} is no column (there are: {', '.join(COLUMNS)}, feats.Case, head.upos)"
+        )
     text = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
     wanted = Expression(text) if operator[-1] == "~" else text
     asked, exact = f"{name}{operator}{value}", text if operator == "=" else ""
-    return WordCondition(len(heads), COLUMNS.index(column.lower()), key, wanted, "!" not in operator, asked, exact)
+    return WordCondition(
+        len(heads), COLUMNS.index(column.lower()), key, wanted, "!" not in operator, asked, exact
+    )
 
 
 def words_of(found: Sequence[WordCondition], rows: Rows) -> list[int]:
-    """The words of a sentence, counted from 1, of which all conditions hold. Raises: UsageError, one takes too long."""
-    return [word for word in range(1, len(rows) + 1) if all(each.holds(rows, word) for each in found)]
+    """The words of a sentence, counted from 1, of which all conditions hold. Raises: UsageError,
+    one takes too long."""
+    return [
+        word for word in range(1, len(rows) + 1) if all(each.holds(rows, word) for each in found)
+    ]
 
 
 def hint(found: Sequence[WordCondition], sentences: Iterable[Rows]) -> str:
-    """Why no word of the sentences is found: a value that is nowhere, and what may be meant; "": nobody knows."""
+    """Why no word of the sentences is found: a value that is nowhere, and what may be meant; "":
+    nobody knows."""
     exact = [each for each in found if each.exact]
     values = [Counter[str]() for _ in exact]
     for rows in sentences if exact else ():
@@ -109,7 +120,9 @@ def _instead(condition: WordCondition, counts: Counter[str]) -> str:
     found = [f"{value} has {n:,}" for value, n in counts.most_common() if value.lower() == low]
     if found:
         return f"; {', '.join(found[:5])}"
-    if "|" in condition.exact and (condition.name or COLUMNS[condition.column] not in ("feats", "misc", "deps")):
+    if "|" in condition.exact and (
+        condition.name or COLUMNS[condition.column] not in ("feats", "misc", "deps")
+    ):
         name = condition.asked.partition("=")[0]
         return f"; for one of several values say {name}~^({condition.exact})$"
     few = [value for value, _ in counts.most_common(6) if value != "_"][:5]

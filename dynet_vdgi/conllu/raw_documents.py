@@ -68,8 +68,8 @@ def token_block(block: Block) -> TokenBlock:
 def read_documents(paths: Iterable[AnyPath]) -> list[Document]:
     """The documents of CoNLL-U files, whose comment `# newdoc` begins another one.
 
-    Their texts are exactly the texts given to `raw_writing.conllu_of`. In files of others, a space follows a token
-    without a word about it, and an empty line precedes `# newpar`.
+    Their texts are exactly the texts given to `raw_writing.conllu_of`. In files of others, a space
+    follows a token without a word about it, and an empty line precedes `# newpar`.
 
     Raises: DataError, a file is malformed, or a sentence's tokens do not give its `# text`.
     """
@@ -141,16 +141,23 @@ def _spaces(misc: str) -> _Spaces:
         after = found["SpaceAfter"]
     if "SpacesAfter" in found:
         after = unescaped(found["SpacesAfter"])
-    return _Spaces(unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after)
+    return _Spaces(
+        unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after
+    )
 
 
-def _agreed(sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]) -> list[_Spaces]:
-    """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC has none.
+def _agreed(
+    sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]
+) -> list[_Spaces]:
+    """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC has
+    none.
 
     Raises: DataError, the tokens do not give the text.
     """
     joined = "".join(
-        FORMAT.sub("", space.before) * (n > 0) + form + (" " if space.after is None else FORMAT.sub("", space.after))
+        FORMAT.sub("", space.before) * (n > 0)
+        + form
+        + (" " if space.after is None else FORMAT.sub("", space.after))
         for n, (form, space) in enumerate(zip(forms, spaces))
     )
     if form_of(joined).split() == said.split():

@@ -1,4 +1,5 @@
-r"""Raw text and its tokens: places of tokens, and white space, with the escapes that CoNLL-U has for it.
+r"""Raw text and its tokens: places of tokens, and white space, with the escapes that CoNLL-U has for
+it.
 
 Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken, whose
 values have \s for a space, \t, \r, \n, \p for |, \\ for \, and \uXXXX for other white space. White space,
@@ -19,7 +20,9 @@ from dynet_vdgi.conllu.formats import raw_format
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.files import AnyPath, is_conllu
 
-_BEGINS_AS_CONLLU = re.compile(r"\ufeff?\s*(?:#[^\n]*\n)*(1(?:-[0-9]+)?\t[^\t\n]+(?:\t[^\t\n]+){8}\r?\n)")
+_BEGINS_AS_CONLLU = re.compile(
+    r"\ufeff?\s*(?:#[^\n]*\n)*(1(?:-[0-9]+)?\t[^\t\n]+(?:\t[^\t\n]+){8}\r?\n)"
+)
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.S)
 
@@ -37,7 +40,8 @@ FORMAT = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufff9-\ufffb\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001-\U000e007f]"
 )
-"""A format character that cannot be seen: category Cf but for white space and the signs before numbers."""
+"""A format character that cannot be seen: category Cf but for white space and the signs before
+numbers."""
 
 GAP = re.compile(f"(?:{SPACES.pattern}|{FORMAT.pattern})+")
 """What may stand between tokens."""
@@ -77,7 +81,8 @@ def is_named(path: AnyPath) -> bool:
 
 
 def check_raw(text: str, name: str, first: int = 1) -> None:
-    """Raises: DataError, a text begins as CoNLL-U does, with comments and a first word, has a NUL byte, or is XML.
+    """Raises: DataError, a text begins as CoNLL-U does, with comments and a first word, has a NUL
+    byte, or is XML.
 
     `first` is the number of the text's first line.
     """
@@ -95,14 +100,18 @@ def check_raw(text: str, name: str, first: int = 1) -> None:
 
 
 def form_of(text: str) -> str:
-    """A text as a form may have it: runs of white space become a space, but single no-break spaces stay.
+    """A text as a form may have it: runs of white space become a space, but single no-break spaces
+    stay.
 
     >>> form_of("20 \\n 000")
     '20 000'
     """
     if text.isprintable() and "  " not in text:
         return text
-    return SPACES.sub(lambda run: run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " ", text)
+    return SPACES.sub(
+        lambda run: run[0] if len(run[0]) == 1 and unicodedata.category(run[0]) == "Zs" else " ",
+        text,
+    )
 
 
 def escaped(text: str) -> str:

@@ -1,4 +1,5 @@
-r"""From raw text to CoNLL-U: the tokens of documents, written so that reading them gives the same documents.
+r"""From raw text to CoNLL-U: the tokens of documents, written so that reading them gives the same
+documents.
 
 >>> from dynet_vdgi.conllu.raw_text import Token
 >>> sentence = TokenisedSentence((Token(0, 1, ("A",)), Token(3, 6, ("cat",)), Token(6, 7, ("!",))))
@@ -23,12 +24,16 @@ _USUAL = {" ": "_", "": "SpaceAfter=No"}
 """MISC after a space, and after none."""
 
 
-def conllu_of(document: Document, first: int = 1, *, begins: bool = True, is_followed: bool = False) -> str:
-    """A document as CoNLL-U with nothing but tokens, which `read_documents` gives back byte for byte.
+def conllu_of(
+    document: Document, first: int = 1, *, begins: bool = True, is_followed: bool = False
+) -> str:
+    """A document as CoNLL-U with nothing but tokens, which `read_documents` gives back byte for
+    byte.
 
-    first: the number of the first sentence, its `sent_id`. begins: the document is not the continuation of
-    one that has been written before. is_followed: another document is written after it, so its last token has
-    no SpaceAfter=No, which UD forbids there; that nothing is after it follows from its being the last.
+    first: the number of the first sentence, its `sent_id`. begins: the document is not the
+    continuation of one that has been written before. is_followed: another document is written after
+    it, so its last token has no SpaceAfter=No, which UD forbids there; that nothing is after it
+    follows from its being the last.
     """
     text, sentences = document.text, document.sentences
     name = form_of(document.name.encode(errors="replace").decode()).strip()
@@ -65,7 +70,8 @@ def _rows(
     to_form: Callable[[str], str],
     at_end: str,
 ) -> str:
-    """The lines of a sentence; `nexts`: where the next tokens begin; to_form: `form_of`, or nothing to do.
+    """The lines of a sentence; `nexts`: where the next tokens begin; to_form: `form_of`, or nothing
+    to do.
 
     at_end: MISC of the last token if nothing is after it.
     """
@@ -83,7 +89,9 @@ def _rows(
             notes.append(f"SpacesInToken={escaped(own)}")
         misc = "|".join(notes) or "_"
         if len(words) > 1:
-            lines.append(f"{number + 1}-{number + len(words)}\t{form}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n")
+            lines.append(
+                f"{number + 1}-{number + len(words)}\t{form}\t_\t_\t_\t_\t_\t_\t_\t{misc}\n"
+            )
             misc = "_"
         for word in words:
             number += 1

@@ -1,10 +1,11 @@
 """Reading CoNLL-U strictly.
 
-The format is that of Universal Dependencies, https://universaldependencies.org/format.html. This module
-checks its form and the basic tree, but not the inventories of tags and relations. The `conllu` library reads
-the same files but silently accepts many faults (wrong column counts, heads outside the sentence, cycles, two
-sentences run together); this reader refuses them and names file and line. `conllu.writing` writes
-every byte back; `conllu.objects` converts to that library's objects.
+The format is that of Universal Dependencies, https://universaldependencies.org/format.html. This
+module checks its form and the basic tree, but not the inventories of tags and relations. The
+`conllu` library reads the same files but silently accepts many faults (wrong column counts, heads
+outside the sentence, cycles, two sentences run together); this reader refuses them and names file
+and line. `conllu.writing` writes every byte back; `conllu.objects` converts to that library's
+objects.
 """
 
 from __future__ import annotations
@@ -77,17 +78,20 @@ def read(
       or `_`, which is FREE; `heads` is None if all are `_`;
     * "ignored": any non-empty text; `heads` is None.
 
-    `tags` names the column of the sentences' tags, "upos" or "xpos"; it must be filled. With XPOS as tags,
-    UPOS still determines punctuation, and is kept in the sentences' `upos`. Words without UPOS are then PUNCT
-    if their XPOS says so (see `tags.is_punctuation`), else "_". With "known", tags are UPOS and may be `_`.
+    `tags` names the column of the sentences' tags, "upos" or "xpos"; it must be filled. With XPOS
+    as tags, UPOS still determines punctuation, and is kept in the sentences' `upos`. Words without
+    UPOS are then PUNCT if their XPOS says so (see `tags.is_punctuation`), else "_". With "known",
+    tags are UPOS and may be `_`.
 
-    With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at most one fault
-    per sentence is reported; that a file is of another format, or cannot be read to its end, ends the reading.
-    That FEATS have the form of another format is reported once, at the end, with the number of sentences.
-    Windows line ends, a byte-order mark, extra, missing or blank-filled empty lines and a missing last line end are
-    mended and reported to `on_repair` (default: a warning of the logger "dynet_vdgi"), once a file.
+    With `on_error`, faults are passed to it instead of raised: a faulty sentence is skipped, and at
+    most one fault per sentence is reported; that a file is of another format, or cannot be read to
+    its end, ends the reading. That FEATS have the form of another format is reported once, at the
+    end, with the number of sentences. Windows line ends, a byte-order mark, extra, missing or
+    blank-filled empty lines and a missing last line end are mended and reported to `on_repair`
+    (default: a warning of the logger "dynet_vdgi"), once a file.
 
-    Raises: `DataError`, with line number, for the first fault in form; also for a file without sentences.
+    Raises: `DataError`, with line number, for the first fault in form; also for a file without
+    sentences.
     """
     return checked(items(path), heads, tags, on_error, on_repair)
 
@@ -99,7 +103,8 @@ def checked(
     on_error: OnFault | None = None,
     on_repair: OnFault = warn,
 ) -> Iterator[Sentence]:
-    """The sentences of blocks, with the faults and repairs among them; arguments and errors as of `read`."""
+    """The sentences of blocks, with the faults and repairs among them; arguments and errors as of
+    `read`."""
     told: set[str] = set()
     feats: list[FeatsFault] = []
     for item in items:
@@ -138,14 +143,17 @@ def checked(
 def sentence_of(
     block: Block, heads: HeadPolicy = "optional", tags: str = "upos", on_repair: OnFault = warn
 ) -> Sentence:
-    """The checked sentence of a block; arguments as in `read`, but repairs are reported for every block.
+    """The checked sentence of a block; arguments as in `read`, but repairs are reported for every
+    block.
 
     Raises: `DataError` for a fault.
     """
     name, first, lines, soft, extra = block
     by_xpos, has_feats = tags == "xpos", not ignores_feats()
     check = BlockCheck(name, first, extra)
-    (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(check, lines, tags, has_feats)
+    (_, forms, lemmas, upos, xpos, feats, texts, deprels, _, _), rows = _columns(
+        check, lines, tags, has_feats
+    )
     tree = None if heads == "ignored" else tree_of(check, texts, rows, heads, on_repair)
     universal = tuple(map(sys.intern, upos))
     if "_" in universal and tags != KNOWN:
@@ -210,9 +218,14 @@ def _known(column: Sequence[str]) -> tuple[str, ...]:
 
 
 def tree_of(
-    block: BlockCheck, texts: Sequence[str], rows: Sequence[int], policy: HeadPolicy, on_repair: OnFault
+    block: BlockCheck,
+    texts: Sequence[str],
+    rows: Sequence[int],
+    policy: HeadPolicy,
+    on_repair: OnFault,
 ) -> tuple[int, ...] | None:
-    """The heads if they form a tree with one root; None where heads may be missing, all or some, and are."""
+    """The heads if they form a tree with one root; None where heads may be missing, all or some,
+    and are."""
     n_words, n_missing = len(texts), texts.count("_")
     known = [number for number in map(_SMALL_NUMBERS.get, texts) if number is not None]
     if len(known) == n_words and known.count(0) == 1 and max(known) <= n_words and not cycle(known):

@@ -1,4 +1,5 @@
-"""Sentences that are given twice, such as those of a text whose trees were corrected in another file."""
+"""Sentences that are given twice, such as those of a text whose trees were corrected in another
+file."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ T = TypeVar("T")
 def superseded(groups: Sequence[Sequence[T]], words_of: Callable[[T], Hashable]) -> list[list[T]]:
     """The sentences of each group that do not come again, with the same words, in a later group.
 
-    Each sentence of a later group takes the place of one, so a sentence that occurs more often in a text than
-    among its corrected trees keeps its other occurrences; within a group all stay.
+    Each sentence of a later group takes the place of one, so a sentence that occurs more often in a
+    text than among its corrected trees keeps its other occurrences; within a group all stay.
 
     >>> superseded([["Yes", "Yes", "No"], ["Yes", "Perhaps"]], str.lower)
     [['Yes', 'No'], ['Yes', 'Perhaps']]

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 Tree = tuple[int, ...]
 """The heads (n,) of all words of a sentence: numbers of words, or 0 for ROOT."""
 
-# As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id x`).
+# As UD writes them today (`# sent_id = x`) and as its older treebanks do (`# sentid: x`, `# sent_id
+# x`).
 _SENT_ID = re.compile(r"#\s*(?:\S+\s+)?sent_?id\b\s*[=:]?\s*(?![=:]\s*\Z)(\S.*?)\s*")
 
 
@@ -29,7 +30,8 @@ class Source:
     """The origin of a sentence: its raw text lines, so that a writer can reproduce every byte.
 
     `lines` are without line ends: comments, multiword ranges, empty nodes and words, in file order.
-    `rows[i]` is the index in `lines` of syntactic word i + 1. `extra` are the names of the columns after MISC.
+    `rows[i]` is the index in `lines` of syntactic word i + 1. `extra` are the names of the columns
+    after MISC.
     """
 
     path: str
@@ -58,9 +60,10 @@ def sent_id_of(lines: Iterable[str]) -> str | None:
 class Sentence:
     """Syntactic words 1..n of one sentence.
 
-    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no trees. Readers
-    asked for partial trees put FREE, -1, where a tree has no head. `upos` holds the universal tags if `tags`
-    are others, and determines punctuation; it is empty if `tags` are universal.
+    `heads[i]` is the head of word i + 1: 0 for the root, else 1..n; None where the file has no
+    trees. Readers asked for partial trees put FREE, -1, where a tree has no head. `upos` holds the
+    universal tags if `tags` are others, and determines punctuation; it is empty if `tags` are
+    universal.
 
     The columns below `upos` are empty if nothing is known for any word; otherwise they have one entry a word,
     "_" if it is unknown. `feats` are as in the file, `Name=Value|Name=Value`. `gaps` records the removed
@@ -90,8 +93,12 @@ class Sentence:
             or any(column and len(column) != n for column in others)
         ):
             names = "tags", "heads", "upos", "lemmas", "xpos", "feats", "deprels"
-            wrong = [name for name in names if len(getattr(self, name) or ()) not in (0, n)] or ["tags"]
-            raise UsageError(f"{wrong[0]}: {len(getattr(self, wrong[0]))} for {n} words: {self.forms!r:.60}")
+            wrong = [name for name in names if len(getattr(self, name) or ()) not in (0, n)] or [
+                "tags"
+            ]
+            raise UsageError(
+                f"{wrong[0]}: {len(getattr(self, wrong[0]))} for {n} words: {self.forms!r:.60}"
+            )
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -111,9 +118,11 @@ class Sentence:
         return cls(("_",) * len(tags), tags)
 
     def ignoring(self, known: Collection[str]) -> Sentence:
-        """The sentence without some of its columns; the names are those of the setting `data.ignore`.
+        """The sentence without some of its columns; the names are those of the setting
+        `data.ignore`.
 
-        `feats`, `xpos`: these columns; `forms`: forms, which become "_", and lemmas; `punctuation`: `gaps`.
+        `feats`, `xpos`: these columns; `forms`: forms, which become "_", and lemmas; `punctuation`:
+        `gaps`.
 
         >>> Sentence(("A", "dog"), ("DET", "NOUN"), feats=("_", "Number=Sing")).ignoring(["forms"]).forms
         ('_', '_')

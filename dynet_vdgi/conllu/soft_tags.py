@@ -1,4 +1,5 @@
-"""What a tagger thinks of the words of a sentence, beside the tags that it chose, for a parser that reads doubts."""
+"""What a tagger thinks of the words of a sentence, beside the tags that it chose, for a parser that
+reads doubts."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from dynet_vdgi.system.array_types import Floats32, Ints
 class SoftTags:
     """Probabilities for the n words of a sentence.
 
-    `chances` (n, T) are those of the UPOS `tags`, and `expected` (n, F) those of the `features`, such as
-    `Case=Gen`. A word whose tag was given has 1 there, and 1 at each feature of its FEATS.
+    `chances` (n, T) are those of the UPOS `tags`, and `expected` (n, F) those of the `features`,
+    such as `Case=Gen`. A word whose tag was given has 1 there, and 1 at each feature of its FEATS.
     """
 
     tags: tuple[str, ...]
@@ -33,14 +34,19 @@ class SoftTags:
 
     def settled(self, given: Iterable[tuple[int, str, str]]) -> SoftTags:
         """These, but the given words, by place, UPOS and FEATS, are certain."""
-        words = [(place, tag, [f for f in feats.split("|") if "=" in f]) for place, tag, feats in given]
+        words = [
+            (place, tag, [f for f in feats.split("|") if "=" in f]) for place, tag, feats in given
+        ]
         if not words:
             return self
         tags = tuple(dict.fromkeys([*self.tags, *(tag for _, tag, _ in words)]))
         features = tuple(dict.fromkeys([*self.features, *(f for _, _, its in words for f in its)]))
         chances = np.zeros((len(self.chances), len(tags)), np.float32)
         expected = np.zeros((len(self.chances), len(features)), np.float32)
-        chances[:, : len(self.tags)], expected[:, : len(self.features)] = self.chances, self.expected
+        chances[:, : len(self.tags)], expected[:, : len(self.features)] = (
+            self.chances,
+            self.expected,
+        )
         for place, tag, its in words:
             chances[place] = expected[place] = 0
             chances[place, tags.index(tag)] = 1

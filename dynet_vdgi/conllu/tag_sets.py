@@ -20,8 +20,8 @@ _SYMBOLS = frozenset({"$", "#"})  # of the Penn Treebank: ordinary words, unlike
 def is_punctuation(tag: str) -> bool:
     """Whether a tag of a language's own tag set (XPOS) marks punctuation.
 
-    These are tags without a letter or digit (, . : `` '' $,), brackets of the Penn Treebank, and tags that
-    begin with PUNC.
+    These are tags without a letter or digit (, . : `` '' $,), brackets of the Penn Treebank, and
+    tags that begin with PUNC.
 
     >>> [tag for tag in (".", "$,", "$", "-LRB-", "PUNCT|Comma", "NN") if is_punctuation(tag)]
     ['.', '$,', '-LRB-', 'PUNCT|Comma']

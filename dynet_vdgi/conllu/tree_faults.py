@@ -7,16 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 FREE = -1
-"""Stands in heads for one that is not specified: the word may have any head. A tree with it is partial."""
+"""Stands in heads for one that is not specified: the word may have any head. A tree with it is
+partial."""
 
 MOST_LISTED = 8
 """Words that a message names."""
 
 
 def cycle(heads: Sequence[int]) -> list[int]:
-    """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one. O(n)."""
+    """The words of a cycle, sorted; empty when every word leads to the root, or to a FREE one.
+    O(n)."""
     visit = [-1] + [0] * len(heads)  # the word from which the climb came, -1 for the root
-    above = [0, *heads] if FREE not in heads else [0, *(max(head, 0) for head in heads)]  # may be the root
+    # may be the root
+    above = [0, *heads] if FREE not in heads else [0, *(max(head, 0) for head in heads)]
     for start in range(1, len(heads) + 1):
         word = start
         while not visit[word]:
@@ -68,7 +71,8 @@ def tree_faults(heads: Sequence[int]) -> list[TreeFault]:
 
 
 def renumbered(text: str, places: Mapping[str, str]) -> str:
-    """The text of a fault with other numbers of its words; words missing from `places` are left out.
+    """The text of a fault with other numbers of its words; words missing from `places` are left
+    out.
 
     >>> renumbered("2 roots: words 1, 3", {"1": "1", "3": "4"}), renumbered("word 2 is its own head", {"2": "5"})
     ('2 roots: words 1, 4', 'word 5 is its own head')

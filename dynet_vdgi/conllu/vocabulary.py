@@ -34,8 +34,8 @@ class Encoded:
 class Vocabulary:
     """`tags[i]` has id i + 1, `words[i]` has id i + 1; `words` is empty in unlexicalised models.
 
-    `classes` holds a class for every word id from 0 on, for the decoder's softmax; it is empty if no word
-    clusters were given.
+    `classes` holds a class for every word id from 0 on, for the decoder's softmax; it is empty if
+    no word clusters were given.
     """
 
     tags: tuple[str, ...]
@@ -62,14 +62,16 @@ class Vocabulary:
     def to_json(self) -> dict[str, Any]:
         """The JSON that `from_json` reads."""
         own = asdict(self)
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in own.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value for name, value in own.items()
+        }
 
     @classmethod
     def from_json(cls, content: bytes | str) -> Vocabulary:
         """The vocabulary from the JSON of `to_json`.
 
-        Raises: ModelError, it is damaged: a field is of another type, a tag or word occurs twice, or there is
-        not a class for each word.
+        Raises: ModelError, it is damaged: a field is of another type, a tag or word occurs twice,
+        or there is not a class for each word.
         """
         try:
             stored = msgspec.json.decode(content, type=cls)
@@ -77,7 +79,9 @@ class Vocabulary:
             raise ModelError(f"the model file is damaged: vocabulary: {error}") from None
         for name, entries in (("tags", stored.tags), ("words", stored.words)):
             if len(set(entries)) < len(entries):
-                raise ModelError(f"the model file is damaged: vocabulary: one of the {name} is there twice")
+                raise ModelError(
+                    f"the model file is damaged: vocabulary: one of the {name} is there twice"
+                )
         if stored.classes and len(stored.classes) != len(stored.words) + 1:
             found = f"{len(stored.classes)} classes for {len(stored.words)} words"
             raise ModelError(f"the model file is damaged: vocabulary: {found}")
@@ -87,12 +91,16 @@ class Vocabulary:
 def build_vocabulary(
     sentences: Iterable[Sentence], *, lexicalised: bool, min_freq: int = 2, lowercase: bool = True
 ) -> Vocabulary:
-    """All tags, sorted; if lexicalised, the words seen at least `min_freq` times, most frequent first."""
+    """All tags, sorted; if lexicalised, the words seen at least `min_freq` times, most frequent
+    first."""
     tags: set[str] = set()
     words: Counter[str] = Counter()
     for sentence in sentences:
         tags.update(sentence.tags)
         if lexicalised:
             words.update(form.lower() if lowercase else form for form in sentence.forms)
-    kept = sorted((word for word, times in words.items() if times >= min_freq), key=lambda word: (-words[word], word))
+    kept = sorted(
+        (word for word, times in words.items() if times >= min_freq),
+        key=lambda word: (-words[word], word),
+    )
     return Vocabulary(tuple(sorted(tags)), tuple(kept), lowercase)

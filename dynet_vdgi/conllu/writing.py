@@ -22,12 +22,12 @@ from dynet_vdgi.system.files import AnyPath, atomic_writer
 def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | None = None) -> str:
     """The sentence's block with new HEAD and DEPREL columns, up to and including the empty line.
 
-    Comments, ranges, empty nodes and all other columns are kept as they were read. A sentence without source
-    gets the columns ID, FORM, UPOS (and XPOS if it has both), HEAD and DEPREL only. `deprels` are by default
-    `root` for the word whose head is 0 and `dep` for the others.
+    Comments, ranges, empty nodes and all other columns are kept as they were read. A sentence
+    without source gets the columns ID, FORM, UPOS (and XPOS if it has both), HEAD and DEPREL only.
+    `deprels` are by default `root` for the word whose head is 0 and `dep` for the others.
 
-    Raises: `UsageError` when `heads` or `deprels` do not fit the sentence, or a column has a value that
-    CoNLL-U cannot hold.
+    Raises: `UsageError` when `heads` or `deprels` do not fit the sentence, or a column has a value
+    that CoNLL-U cannot hold.
 
     >>> print(render(Sentence(("dogs", "bark"), ("NOUN", "VERB")), [2, 0]).replace("\\t", " ").strip())
     1 dogs _ NOUN _ _ 2 dep _ _
@@ -64,7 +64,9 @@ def _minimal_source(sentence: Sentence) -> Source:
         raise UsageError("a sentence without words cannot be written")
     for word, tag in enumerate(sentence.tags, 1):
         if tag in ("", "_"):
-            raise UsageError(f"word {word}: a tag {tag!r} cannot be written without the sentence's lines")
+            raise UsageError(
+                f"word {word}: a tag {tag!r} cannot be written without the sentence's lines"
+            )
     nothing = "_" * len(sentence)
     xpos = sentence.tags if sentence.upos else sentence.xpos
     columns = zip(
@@ -74,12 +76,16 @@ def _minimal_source(sentence: Sentence) -> Source:
         _checked(5, xpos or nothing),
         _checked(6, sentence.feats or nothing),
     )
-    lines = ["\t".join((str(number), *known, "_", "_", "_", "_")) for number, known in enumerate(columns, 1)]
+    lines = [
+        "\t".join((str(number), *known, "_", "_", "_", "_"))
+        for number, known in enumerate(columns, 1)
+    ]
     return Source("<sentence>", 1, tuple(lines), tuple(range(len(lines))))
 
 
 def _checked(number: int, values: Sequence[str]) -> Sequence[str]:
-    """The values of a column, "_" for "" but in FORM. Raises: UsageError, the reader would refuse one."""
+    """The values of a column, "_" for "" but in FORM. Raises: UsageError, the reader would refuse
+    one."""
     if "" in values and number != 2:
         values = [value or "_" for value in values]
     for word, value in enumerate(values, 1):
@@ -88,9 +94,11 @@ def _checked(number: int, values: Sequence[str]) -> Sequence[str]:
     return values
 
 
-def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = ()) -> Sentence:
-    """The sentence with comment lines (`# key = value`) added on top and, for each word, one `Key=Value`
-    (or "" for none) added to MISC, in place of one with the same key.
+def with_notes(
+    sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[str] = ()
+) -> Sentence:
+    """The sentence with comment lines (`# key = value`) added on top and, for each word, one
+    `Key=Value` (or "" for none) added to MISC, in place of one with the same key.
     """
     source = sentence.source or _minimal_source(sentence)
     lines = list(source.lines)
@@ -100,7 +108,11 @@ def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[
         if note and columns[9] == "_":
             columns[9] = note
         elif note:
-            parts = [part for part in columns[9].split("|") if part != "_" and not part.startswith(f"{key}=")]
+            parts = [
+                part
+                for part in columns[9].split("|")
+                if part != "_" and not part.startswith(f"{key}=")
+            ]
             columns[9] = "|".join([*parts, note])
         lines[row] = "\t".join(columns)
     moved = tuple([row + len(comments) for row in source.rows]) if comments else source.rows
@@ -108,7 +120,11 @@ def with_notes(sentence: Sentence, comments: Sequence[str] = (), misc: Sequence[
 
 
 def with_columns(
-    sentence: Sentence, lemmas: Sequence[str], upos: Sequence[str], xpos: Sequence[str], feats: Sequence[str]
+    sentence: Sentence,
+    lemmas: Sequence[str],
+    upos: Sequence[str],
+    xpos: Sequence[str],
+    feats: Sequence[str],
 ) -> Sentence:
     """The sentence with these columns (n,), "_" for nothing, in its lines, too; its tags are UPOS.
 
@@ -126,23 +142,38 @@ def with_columns(
                 columns = (*columns[:3], there)
             lines[row] = "\t".join((number, form, *columns, rest))
         source = replace(source, lines=tuple(lines))
-    known = [tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)]
-    return replace(sentence, tags=tuple(upos), upos=(), lemmas=known[0], xpos=known[1], feats=known[2], source=source)
+    known = [
+        tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)
+    ]
+    return replace(
+        sentence,
+        tags=tuple(upos),
+        upos=(),
+        lemmas=known[0],
+        xpos=known[1],
+        feats=known[2],
+        source=source,
+    )
 
 
 def unchanged(sentence: Sentence) -> str:
-    """The sentence's block unchanged: with its heads and relations if it has heads, else as it was read.
+    """The sentence's block unchanged: with its heads and relations if it has heads, else as it was
+    read.
 
-    If its heads differ from those of its source and it has no `deprels`, its relations are `root` and `dep`.
+    If its heads differ from those of its source and it has no `deprels`, its relations are `root`
+    and `dep`.
 
-    Raises: UsageError, a column has a value that CoNLL-U cannot hold; DataError, the heads are no tree.
+    Raises: UsageError, a column has a value that CoNLL-U cannot hold; DataError, the heads are no
+    tree.
     """
     source = sentence.source or _minimal_source(sentence)
     if sentence.heads is not None:
         heads = ["_" if head == FREE else str(head) for head in sentence.heads]
         columns = [source.lines[row].split("\t", 8)[6:8] for row in source.rows]
         deprels = sentence.deprels or [deprel for _, deprel in columns]
-        if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(deprels):
+        if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(
+            deprels
+        ):
             policy: HeadPolicy = "partial" if "_" in heads else "required"
             tree_of(BlockCheck(source.path, source.line), heads, source.rows, policy, warn)
             fresh = without_stale(sentence, sentence.heads, deprels)
@@ -153,14 +184,16 @@ def unchanged(sentence: Sentence) -> str:
 def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
     """Writes sentences as CoNLL-U, and returns their number.
 
-    Each sentence is written with its heads and with its `deprels`; without `deprels`, with the relations of
-    its file if the heads are also the file's, else with `root` and `dep`. A sentence without heads is written
-    as it was read, and so is every other column of a sentence that was read. FREE heads, and "" in columns
-    but forms and tags, are written as `_`. `output` is a path (`-` is standard output, a name in `.gz` is
-    compressed), where the file appears when it is complete; or a text handle.
+    Each sentence is written with its heads and with its `deprels`; without `deprels`, with the
+    relations of its file if the heads are also the file's, else with `root` and `dep`. A sentence
+    without heads is written as it was read, and so is every other column of a sentence that was
+    read. FREE heads, and "" in columns but forms and tags, are written as `_`. `output` is a path
+    (`-` is standard output, a name in `.gz` is compressed), where the file appears when it is
+    complete; or a text handle.
 
-    Raises: `UsageError` for a value that CoNLL-U cannot hold, which names the word and the column, for a path
-    that cannot be written, and for an argument of the wrong type; `DataError` for heads that are no tree.
+    Raises: `UsageError` for a value that CoNLL-U cannot hold, which names the word and the column,
+    for a path that cannot be written, and for an argument of the wrong type; `DataError` for heads
+    that are no tree.
     """
     sentences = sentences_of(sentences)
     if isinstance(output, (str, os.PathLike)):
@@ -169,7 +202,9 @@ def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
     try:
         output.write("")
     except (AttributeError, TypeError):  # nothing to write to, or a binary file
-        raise UsageError(f"output={output!r:.60}: a path or an open text file is expected") from None
+        raise UsageError(
+            f"output={output!r:.60}: a path or an open text file is expected"
+        ) from None
     number = 0
     texts = ((unchanged(each), each.source.extra if each.source else ()) for each in sentences)
     for number, text in enumerate(with_headers(texts), 1):  # noqa: B007 - the last one is the result

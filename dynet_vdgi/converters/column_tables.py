@@ -1,4 +1,5 @@
-"""Tables with a word on each line: CoNLL-X, CoNLL-2003, CoNLL-2009, Malt-TAB, tables of any columns, CSV."""
+"""Tables with a word on each line: CoNLL-X, CoNLL-2003, CoNLL-2009, Malt-TAB, tables of any
+columns, CSV."""
 
 from __future__ import annotations
 
@@ -89,8 +90,11 @@ class TableLine(NamedTuple):
     cells: Sequence[str]
 
 
-def read(source: ForeignFile, losses: Losses, layout: Sequence[str], blanks: bool) -> Iterator[Utterance]:
-    """The sentences of a table; layout: what its columns hold. blanks: they are divided by blanks, not tabs.
+def read(
+    source: ForeignFile, losses: Losses, layout: Sequence[str], blanks: bool
+) -> Iterator[Utterance]:
+    """The sentences of a table; layout: what its columns hold. blanks: they are divided by blanks,
+    not tabs.
 
     Raises: DataError, with the line: another number of columns, an ID or a head that is no number.
     """
@@ -127,7 +131,9 @@ def _add_comments(utterance: Utterance, comments: Iterable[tuple[str, str]]) -> 
             utterance.comments.append((key, value))
 
 
-def _utterance(name: str, rows: Sequence[TableLine], layout: Sequence[str], losses: Losses) -> Utterance:
+def _utterance(
+    name: str, rows: Sequence[TableLine], layout: Sequence[str], losses: Losses
+) -> Utterance:
     words = []
     numbers = ["" for _ in rows]
     for n, (line, cells) in enumerate(rows):
@@ -135,8 +141,12 @@ def _utterance(name: str, rows: Sequence[TableLine], layout: Sequence[str], loss
         if "pred" in layout and len(cells) > least:
             extra = cells[least:]
         elif len(cells) != least:
-            message = f"{len(cells)} columns where {least} were expected: {' '.join(layout).upper()}"
-            raise DataError(name, line, message, "--from FORMAT or --columns NAME,NAME says what the file holds")
+            message = (
+                f"{len(cells)} columns where {least} were expected: {' '.join(layout).upper()}"
+            )
+            raise DataError(
+                name, line, message, "--from FORMAT or --columns NAME,NAME says what the file holds"
+            )
         else:
             extra = []
         held = {column: cell.strip() or "_" for column, cell in zip(layout, cells)}
@@ -145,7 +155,9 @@ def _utterance(name: str, rows: Sequence[TableLine], layout: Sequence[str], loss
     _check_numbers(name, rows, numbers)
     for row, word in zip(rows, words):
         if word.head != "_" and not _NUMBER.fullmatch(word.head):
-            raise DataError(name, row.line, f"HEAD {quoted(word.head)} is no number", "expected 0, 1, ... or _")
+            raise DataError(
+                name, row.line, f"HEAD {quoted(word.head)} is no number", "expected 0, 1, ... or _"
+            )
     utterance = Utterance(words, rows[0].line)
     check_tree(utterance, losses)
     return utterance
@@ -154,7 +166,9 @@ def _utterance(name: str, rows: Sequence[TableLine], layout: Sequence[str], loss
 def _word(held: Mapping[str, str], line: int, extra: Sequence[str], losses: Losses) -> GlossedWord:
     form, lemma, tag, xpos, feats, head, deprel = [held.get(column, "_") for column in _FIELDS]
     word = GlossedWord(form, lemma, tag, xpos, feats, head, deprel, line=line)
-    word.notes = [(key, held[column]) for column, key in _KEYS.items() if held.get(column, "_") != "_"]
+    word.notes = [
+        (key, held[column]) for column, key in _KEYS.items() if held.get(column, "_") != "_"
+    ]
     word.notes += [(f"APred{n}", cell) for n, cell in enumerate(extra, 1) if cell not in ("_", "")]
     if word.form == "_" and not any(held.get(column, "_") != "_" for column in _NOT_HELD):
         losses.add("words without a form", line)
@@ -165,7 +179,11 @@ def _check_numbers(name: str, rows: Sequence[TableLine], numbers: Sequence[str])
     """Raises: DataError, words are not numbered 1, 2, ..."""
     for n, (row, number) in enumerate(zip(rows, numbers), 1):
         if number != str(n):
-            what = "ranges and empty nodes are CoNLL-U's" if re.search("[0-9][-.]", number) else "a line is missing?"
+            what = (
+                "ranges and empty nodes are CoNLL-U's"
+                if re.search("[0-9][-.]", number)
+                else "a line is missing?"
+            )
             raise DataError(name, row.line, f"ID {quoted(number)} where {n} was expected", what)
 
 
@@ -185,7 +203,9 @@ def check_tree(utterance: Utterance, losses: Losses) -> None:
         losses.add("heads outside their sentence: kept (vdgi check lists them)", utterance.line)
 
 
-def read_csv(source: ForeignFile, losses: Losses, layout: Sequence[str], delimiter: str) -> Iterator[Utterance]:
+def read_csv(
+    source: ForeignFile, losses: Losses, layout: Sequence[str], delimiter: str
+) -> Iterator[Utterance]:
     """The sentences of a CSV file; without a layout, its first row has the names of the columns.
 
     A sentence ends at an empty row, where the column `sentence` changes, or where `id` is 1 again.
@@ -214,13 +234,19 @@ def read_csv(source: ForeignFile, losses: Losses, layout: Sequence[str], delimit
                 last = mark if mark != ("", "") else last
                 rows.append(TableLine(reader.line_num, cells))
     except csv.Error as error:
-        raise DataError(source.name, reader.line_num, f"this is no sound CSV: {error}", "a quotation mark?") from None
+        raise DataError(
+            source.name, reader.line_num, f"this is no sound CSV: {error}", "a quotation mark?"
+        ) from None
     if rows:
         yield _of_csv(source.name, rows, layout, losses, new_document)
 
 
 def _of_csv(
-    name: str, rows: Sequence[TableLine], layout: Sequence[str], losses: Losses, document: str | None
+    name: str,
+    rows: Sequence[TableLine],
+    layout: Sequence[str],
+    losses: Losses,
+    document: str | None,
 ) -> Utterance:
     utterance = _utterance(name, rows, layout, losses)
     held = dict(zip(layout, rows[0].cells))
@@ -260,11 +286,14 @@ def is_heading(line: str, delimiter: str) -> bool:
 
 
 def layout_of(columns: str) -> list[str]:
-    """The layout that `--columns` names. Raises: UsageError, there is no such column, or none of words."""
+    """The layout that `--columns` names. Raises: UsageError, there is no such column, or none of
+    words."""
     layout = [column.strip().lower() for column in columns.split(",")]
     for column in layout:
         if column not in COLUMNS:
-            raise UsageError(f"--columns {columns}: no column {column!r} (there are {', '.join(COLUMNS)})")
+            raise UsageError(
+                f"--columns {columns}: no column {column!r} (there are {', '.join(COLUMNS)})"
+            )
         if column != IGNORED and layout.count(column) > 1:
             raise UsageError(f"--columns {columns}: {column} is there twice")
     if "form" not in layout:

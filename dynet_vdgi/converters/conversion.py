@@ -81,28 +81,39 @@ class Converted:
     uses_table: bool = False
 
 
-def write(path: str, handle: TextIO, reading: ConversionSettings, names: dict[str, int]) -> Converted:
+def write(
+    path: str, handle: TextIO, reading: ConversionSettings, names: dict[str, int]
+) -> Converted:
     """Writes a file as CoNLL-U.
 
     names: of the sentences written before, to which these are added; see `blocks`.
 
-    Raises: DataError, with the line, for what cannot be read; UsageError, options that do not fit the format.
+    Raises: DataError, with the line, for what cannot be read; UsageError, options that do not fit
+    the format.
     """
     source = sources.read(path, reading.encoding)
     kind = reading.format or recognised(source, has_columns=bool(reading.columns))
     _check_options(source.name, kind, reading)
     losses = Losses(source.name)
     tags = TagChoice(
-        (word for one in _utterances(source, kind, reading, Losses(source.name)) for word in one.words),
+        (
+            word
+            for one in _utterances(source, kind, reading, Losses(source.name))
+            for word in one.words
+        ),
         reading.upos,
     )
     document = PurePath(path).name.partition(".")[0] if path != "-" else "text"
     n_sentences = n_words = n_without = 0
-    for block, size in blocks(_utterances(source, kind, reading, losses), tags, losses, names, document or "text"):
+    for block, size in blocks(
+        _utterances(source, kind, reading, losses), tags, losses, names, document or "text"
+    ):
         handle.write(block)
         n_sentences += 1
         n_words += size
-        n_without += sum(row.split("\t", 4)[3] == "_" for row in block.split("\n") if row[:1].isdigit())
+        n_without += sum(
+            row.split("\t", 4)[3] == "_" for row in block.split("\n") if row[:1].isdigit()
+        )
     if not n_sentences:
         raise DataError(
             source.name,
@@ -112,7 +123,9 @@ def write(path: str, handle: TextIO, reading: ConversionSettings, names: dict[st
         )
     names_in = {"eaf": eaf.names_in, "toolbox": toolbox.names_in}.get(kind)
     there = frozenset(names_in(source)) if reading.roles and names_in else frozenset[str]()
-    return Converted(kind, n_sentences, n_words, n_without, losses.messages(), there, tags.uses_table)
+    return Converted(
+        kind, n_sentences, n_words, n_without, losses.messages(), there, tags.uses_table
+    )
 
 
 def _check_options(name: str, kind: str, reading: ConversionSettings) -> None:
@@ -123,7 +136,9 @@ def _check_options(name: str, kind: str, reading: ConversionSettings) -> None:
         raise UsageError(f"--columns has no effect on {name}, which is read as {FORMATS[kind]}")
 
 
-def _utterances(source: ForeignFile, kind: str, reading: ConversionSettings, losses: Losses) -> Iterator[Utterance]:
+def _utterances(
+    source: ForeignFile, kind: str, reading: ConversionSettings, losses: Losses
+) -> Iterator[Utterance]:
     if kind == "flextext":
         return flextext.read(source, losses)
     if kind == "eaf":
@@ -133,7 +148,9 @@ def _utterances(source: ForeignFile, kind: str, reading: ConversionSettings, los
     if kind == "mst":
         return mst.read(source, losses)
     layout = (
-        column_tables.layout_of(reading.columns) if reading.columns else column_tables.LAYOUTS.get(kind, "").split()
+        column_tables.layout_of(reading.columns)
+        if reading.columns
+        else column_tables.LAYOUTS.get(kind, "").split()
     )
     if kind == "csv":
         return column_tables.read_csv(source, losses, layout, _delimiter(source))
@@ -155,14 +172,22 @@ def recognised(source: ForeignFile, *, has_columns: bool = False) -> str:
     choice = f"say what it is: --from {'|'.join(FORMATS)}; of another table: --columns form,tag,..."
     if not source.data.strip():
         raise DataError(source.name, None, "the file is empty", "was it saved?")
-    start = source.data[:4096].decode("utf-16" if source.data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace")
+    start = source.data[:4096].decode(
+        "utf-16" if source.data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8", "replace"
+    )
     if start.lstrip("\ufeff \t\r\n").startswith("<"):
-        root = _ROOT.search(re.sub(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>?", "", start, flags=re.DOTALL))
+        root = _ROOT.search(
+            re.sub(r"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>?", "", start, flags=re.DOTALL)
+        )
         name = root[1] if root else ""
         ending = PurePath(source.name).suffix.lower()
-        kind = _XML_ROOTS.get(name) or (_ENDINGS.get(ending, "") if ending in (".flextext", ".eaf") else "")
+        kind = _XML_ROOTS.get(name) or (
+            _ENDINGS.get(ending, "") if ending in (".flextext", ".eaf") else ""
+        )
         if not kind:
-            raise DataError(source.name, 1, f"XML with the root <{name[:40]}>, neither FLExText nor EAF", choice)
+            raise DataError(
+                source.name, 1, f"XML with the root <{name[:40]}>, neither FLExText nor EAF", choice
+            )
         return kind
     if has_columns:
         return "csv" if _is_csv(source) else "conll-2003"
@@ -189,15 +214,23 @@ def _of_lines(lines: Sequence[str], all_lines: Sequence[str]) -> str:
         return ""
     if lines[0].startswith("\\"):
         return "toolbox"
-    rows = [line for line in lines if not line.startswith(("#", column_tables.DOCSTART))] or [*lines]
+    rows = [line for line in lines if not line.startswith(("#", column_tables.DOCSTART))] or [
+        *lines
+    ]
     cells = rows[0].split("\t") if "\t" in rows[0] else rows[0].split()
     if cells[0].isdigit() and len(cells) >= column_tables.LEAST_OF_X:
-        return "conll-2009" if len(cells) >= len(column_tables.LAYOUTS["conll-2009"].split()) else "conll-x"
+        return (
+            "conll-2009"
+            if len(cells) >= len(column_tables.LAYOUTS["conll-2009"].split())
+            else "conll-x"
+        )
     if any(column_tables.is_heading(rows[0], mark) for mark in _DELIMITERS):
         return "csv"
     if _is_mst(all_lines):
         return "mst"
-    if len(cells) == 4 and all(len(row.split("\t")) == 4 and row.split("\t")[2].isdigit() for row in rows[:20]):
+    if len(cells) == 4 and all(
+        len(row.split("\t")) == 4 and row.split("\t")[2].isdigit() for row in rows[:20]
+    ):
         return "malt-tab"
     if lines[0].startswith(column_tables.DOCSTART) or all(_has_entity(row) for row in rows[:50]):
         return "conll-2003"
@@ -210,7 +243,8 @@ def _has_entity(row: str) -> bool:
 
 
 def _is_mst(lines: Sequence[str]) -> bool:
-    """Whether the first block has three or four lines of equal length, of which the last has numbers only."""
+    """Whether the first block has three or four lines of equal length, of which the last has
+    numbers only."""
     block: list[list[str]] = []
     for line in lines:
         if not line.strip():
@@ -226,17 +260,23 @@ def _is_mst(lines: Sequence[str]) -> bool:
 
 
 def _is_conllu(lines: Sequence[str]) -> bool:
-    """Whether lines of ten columns have what only CoNLL-U has: its comments, ranges, or UD's tags and features."""
+    """Whether lines of ten columns have what only CoNLL-U has: its comments, ranges, or UD's tags
+    and features."""
     if any(re.match(r"# (?:text|sent_id) =|[0-9]+[-.][0-9]+\t", line) for line in lines):
         return True
     rows = [cells for line in lines if len(cells := line.split("\t")) == 10]
     has_dependencies = any(re.match("[0-9]+:", cells[8]) for cells in rows)
     has_notes = any("=" in cells[9] for cells in rows)
-    return bool(rows) and all(cells[3] in UD2_TAGS for cells in rows) and (has_dependencies or has_notes)
+    return (
+        bool(rows)
+        and all(cells[3] in UD2_TAGS for cells in rows)
+        and (has_dependencies or has_notes)
+    )
 
 
 def roles_of(pairs: Sequence[str]) -> dict[str, str]:
-    """Roles by the names of tiers or markers, from `ROLE=NAME`. Raises: UsageError, there is no such role."""
+    """Roles by the names of tiers or markers, from `ROLE=NAME`. Raises: UsageError, there is no
+    such role."""
     roles = {}
     for pair in pairs:
         role, equals, name = pair.partition("=")
@@ -247,7 +287,8 @@ def roles_of(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def upos_of(path: str) -> dict[str, str]:
-    """UPOS by a file's own tags, from lines such as `vt VERB`. Raises: ConfigError, it cannot be read; DataError."""
+    """UPOS by a file's own tags, from lines such as `vt VERB`. Raises: ConfigError, it cannot be
+    read; DataError."""
     table = {}
     for number, line in enumerate(read_table(path, "table of tags").split("\n"), 1):
         tag, _, upos = line.strip().rpartition("\t" if "\t" in line.strip() else " ")

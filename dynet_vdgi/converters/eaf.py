@@ -6,10 +6,27 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from dynet_vdgi.converters.interlinear import GlossedWord, Losses, Utterance, comment_key, is_mark, words_of_text
+from dynet_vdgi.converters.interlinear import (
+    GlossedWord,
+    Losses,
+    Utterance,
+    comment_key,
+    is_mark,
+    words_of_text,
+)
 from dynet_vdgi.converters.morphs import Morph, add_morphs
 from dynet_vdgi.converters.sources import ForeignFile
-from dynet_vdgi.converters.tiers import MORPHS, NAME, OUTER, TEXT, WORDS, Annotation, Tier, assign, language_of
+from dynet_vdgi.converters.tiers import (
+    MORPHS,
+    NAME,
+    OUTER,
+    TEXT,
+    WORDS,
+    Annotation,
+    Tier,
+    assign,
+    language_of,
+)
 from dynet_vdgi.converters.xml_tree import Node, parse
 from dynet_vdgi.errors import DataError
 
@@ -20,19 +37,25 @@ Times = Mapping[str, tuple[float | None, bool]]
 """By time slot: its time, or the one between its neighbours, and whether the file gives it."""
 
 
-def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str, str]) -> Iterator[Utterance]:
+def read(
+    source: ForeignFile, losses: Losses, language: str, roles: Mapping[str, str]
+) -> Iterator[Utterance]:
     """The sentences of all speakers in the order of their times.
 
-    language: of translations whose tiers do not say theirs. roles: of tiers or types of tiers, by name.
+    language: of translations whose tiers do not say theirs. roles: of tiers or types of tiers, by
+    name.
 
-    Raises: DataError, with the line: no sound XML, no EAF, tiers in a circle, two tiers or annotations
-    of one name, nothing that is a text.
+    Raises: DataError, with the line: no sound XML, no EAF, tiers in a circle, two tiers or
+    annotations of one name, nothing that is a text.
     """
     root = parse(source)
     if root.tag != "ANNOTATION_DOCUMENT":
         raise DataError(source.name, root.line, f"<{root.tag}>: no EAF", "save it in ELAN")
     times = _times(root)
-    kinds = {node.get("LINGUISTIC_TYPE_ID"): node.get("CONSTRAINTS") for node in root.named("LINGUISTIC_TYPE")}
+    kinds = {
+        node.get("LINGUISTIC_TYPE_ID"): node.get("CONSTRAINTS")
+        for node in root.named("LINGUISTIC_TYPE")
+    }
     tiers: dict[str, Tier] = {}
     for node in root.named("TIER"):
         key = node.get("TIER_ID")
@@ -51,7 +74,9 @@ def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str,
         hint = f"name it: --tier text=TIER; there are: {known}"
         raise DataError(source.name, None, "no tier with sentences", hint)
     _add_unread(order, units, losses)
-    sound = next((node.get("RELATIVE_MEDIA_URL") or node.get("MEDIA_URL") for node in _media(root)), "")
+    sound = next(
+        (node.get("RELATIVE_MEDIA_URL") or node.get("MEDIA_URL") for node in _media(root)), ""
+    )
     sentences = [(one, tier) for tier in units for one in _in_order(tier.annotations)]
     if all(one.begin is not None for one, _ in sentences):
         sentences.sort(key=lambda each: each[0].begin or 0.0)
@@ -67,7 +92,8 @@ def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str,
 
 
 def names_in(source: ForeignFile) -> set[str]:
-    """The names of tiers, with and without the speaker, and of their types. Raises: DataError, no sound XML."""
+    """The names of tiers, with and without the speaker, and of their types. Raises: DataError, no
+    sound XML."""
     tiers = parse(source).named("TIER")
     names = {node.get(key) for node in tiers for key in ("TIER_ID", "LINGUISTIC_TYPE_REF")}
     return names | {name.partition("@")[0] for name in names}
@@ -90,7 +116,11 @@ def _times(root: Node) -> Times:
             place = bisect_right(known, n)
             before, after = known[max(place - 1, 0)], known[min(place, len(known) - 1)]
             first, last = values[before] or 0.0, values[after] or 0.0
-            value = first + (last - first) * (n - before) / (after - before) if after > before else first
+            value = (
+                first + (last - first) * (n - before) / (after - before)
+                if after > before
+                else first
+            )
         times[slot.get("TIME_SLOT_ID")] = value, is_given
     return times
 
@@ -139,14 +169,17 @@ def _tier(node: Node, kinds: Mapping[str, str], times: Times, losses: Losses) ->
 
 
 def _ordered(tiers: Mapping[str, Tier], name: str) -> list[Tier]:
-    """The tiers, parents first. Raises: DataError, one is below itself, or too many are below each other."""
+    """The tiers, parents first. Raises: DataError, one is below itself, or too many are below each
+    other."""
     depths: dict[str, int] = {}
     for tier in tiers.values():
         depth, above = 0, tier
         while above.parent in tiers:
             depth, above = depth + 1, tiers[above.parent]
             if depth > DEEPEST:
-                message = f"tier {tier.key[:40]!r} is below itself, or below more than {DEEPEST} others"
+                message = (
+                    f"tier {tier.key[:40]!r} is below itself, or below more than {DEEPEST} others"
+                )
                 raise DataError(name, tier.line, message, "mend PARENT_REF")
         depths[tier.key] = depth
     return sorted(tiers.values(), key=lambda tier: depths[tier.key])
@@ -159,13 +192,16 @@ def _adopt(tiers: Mapping[str, Tier]) -> None:
     for tier in roots:
         if tier.role in (TEXT, NAME, OUTER, ""):
             continue
-        same = [text for text in texts if text.speaker == tier.speaker] or (texts if len(texts) == 1 else [])
+        same = [text for text in texts if text.speaker == tier.speaker] or (
+            texts if len(texts) == 1 else []
+        )
         if len(same) == 1:
             tier.parent = same[0].key
 
 
 def _is_unit(tier: Tier, tiers: Mapping[str, Tier]) -> bool:
-    """Whether the annotations of a tier are sentences: nothing but whole texts and paragraphs is above it."""
+    """Whether the annotations of a tier are sentences: nothing but whole texts and paragraphs is
+    above it."""
     above = tiers.get(tier.parent)
     while above is not None and above.role == OUTER:
         above = tiers.get(above.parent)
@@ -177,7 +213,8 @@ Below = Mapping[str, Mapping[str, Sequence[Annotation]]]
 
 
 def _check_keys(tiers: Mapping[str, Tier], name: str) -> None:
-    """Raises: DataError, two annotations have one ANNOTATION_ID: one could be below itself, or below many."""
+    """Raises: DataError, two annotations have one ANNOTATION_ID: one could be below itself, or
+    below many."""
     met: set[str] = set()
     for tier in tiers.values():
         for one in tier.annotations:
@@ -210,7 +247,9 @@ def _below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
                 found[key][tier.key].append(one)
             else:
                 losses.add("annotations below no annotation: left out", one.line, repr(one.value))
-    return {key: {name: _in_order(ones) for name, ones in each.items()} for key, each in found.items()}
+    return {
+        key: {name: _in_order(ones) for name, ones in each.items()} for key, each in found.items()
+    }
 
 
 def _in_order(annotations: Sequence[Annotation]) -> list[Annotation]:
@@ -227,7 +266,8 @@ def _in_order(annotations: Sequence[Annotation]) -> list[Annotation]:
         one = waiting.pop()
         ordered.append(one)
         waiting += after.pop(one.key, [])[::-1]
-    return ordered + [one for ones in after.values() for one in ones]  # whose previous ones form a circle
+    # whose previous ones form a circle
+    return ordered + [one for ones in after.values() for one in ones]
 
 
 def _add_unread(order: Sequence[Tier], units: Sequence[Tier], losses: Losses) -> None:
@@ -237,7 +277,9 @@ def _add_unread(order: Sequence[Tier], units: Sequence[Tier], losses: Losses) ->
         if tier.parent in read and tier.role:
             read.add(tier.key)
         if tier.key not in read and tier.role != OUTER and tier.annotations:
-            what = f"annotations of the tier {tier.key!r}: not read (--tier ROLE=TIER says what it is)"
+            what = (
+                f"annotations of the tier {tier.key!r}: not read (--tier ROLE=TIER says what it is)"
+            )
             losses.add(what, tier.line, number=len(tier.annotations))
 
 
@@ -245,12 +287,16 @@ def _count_overlaps(sentences: Sequence[tuple[Annotation, Tier]], losses: Losses
     latest, last = 0.0, ""
     for one, tier in sentences:
         if one.begin is not None and one.begin < latest and tier.key != last:
-            losses.add("sentences that overlap with another speaker's: one after the other", one.line)
+            losses.add(
+                "sentences that overlap with another speaker's: one after the other", one.line
+            )
         if (one.end or 0.0) > latest:
             latest, last = one.end or 0.0, tier.key
 
 
-def _under(key: str, role: str, tiers: Mapping[str, Tier], below: Below) -> Iterator[tuple[Annotation, Tier]]:
+def _under(
+    key: str, role: str, tiers: Mapping[str, Tier], below: Below
+) -> Iterator[tuple[Annotation, Tier]]:
     """The annotations of tiers with this role below an annotation, at any depth."""
     for name, ones in below.get(key, {}).items():
         tier = tiers[name]
@@ -263,7 +309,12 @@ def _under(key: str, role: str, tiers: Mapping[str, Tier], below: Below) -> Iter
 
 def _value(key: str, role: str, tiers: Mapping[str, Tier], below: Below) -> str:
     """The first value of a role directly below an annotation; "" for none."""
-    found = (one.value for name, ones in below.get(key, {}).items() if tiers[name].role == role for one in ones)
+    found = (
+        one.value
+        for name, ones in below.get(key, {}).items()
+        if tiers[name].role == role
+        for one in ones
+    )
     return next(filter(None, found), "")
 
 
@@ -289,9 +340,17 @@ def _utterance(
                     other.value,
                 )
             )
-    names = [one.value] if tier.role == NAME else [name.value for name, _ in _under(one.key, NAME, tiers, below)]
+    names = (
+        [one.value]
+        if tier.role == NAME
+        else [name.value for name, _ in _under(one.key, NAME, tiers, below)]
+    )
     utterance.name = next(filter(None, names), "")
-    texts = [one.value] if tier.role == TEXT else [text.value for text, _ in _under(one.key, TEXT, tiers, below)]
+    texts = (
+        [one.value]
+        if tier.role == TEXT
+        else [text.value for text, _ in _under(one.key, TEXT, tiers, below)]
+    )
     utterance.text = next(filter(None, texts), "")
     found = [(one, tier)] if tier.role == WORDS else list(_under(one.key, WORDS, tiers, below))
     if {its_tier.key for _, its_tier in found} != {its_tier.key for _, its_tier in found[:1]}:
@@ -341,7 +400,9 @@ def _add_parallel(
         if role not in ("lemma", "pos", "gloss"):
             continue
         if len(ones) != len(words):
-            what = f"annotations of the tier {name!r} beside the words, but not one for each: left out"
+            what = (
+                f"annotations of the tier {name!r} beside the words, but not one for each: left out"
+            )
             losses.add(what, ones[0].line, number=len(ones))
             continue
         for word, one in zip(words, ones):
@@ -349,5 +410,7 @@ def _add_parallel(
                 word.lemma = one.value
             elif role == "pos" and word.tag == "_" and one.value:
                 word.tag = one.value
-            elif role == "gloss" and one.value and not any(note == "Gloss" for note, _ in word.notes):
+            elif (
+                role == "gloss" and one.value and not any(note == "Gloss" for note, _ in word.notes)
+            ):
                 word.notes.append(("Gloss", one.value))

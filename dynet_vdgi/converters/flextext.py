@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dynet_vdgi.converters.interlinear import GlossedWord, Losses, Utterance, comment_key, is_mark, words_of_text
+from dynet_vdgi.converters.interlinear import (
+    GlossedWord,
+    Losses,
+    Utterance,
+    comment_key,
+    is_mark,
+    words_of_text,
+)
 from dynet_vdgi.converters.morphs import Morph, add_morphs
 from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.converters.xml_tree import Node, parse
@@ -26,14 +33,18 @@ def read(source: ForeignFile, losses: Losses) -> Iterator[Utterance]:
     texts = [root] if root.tag == "interlinear-text" else root.named("interlinear-text")
     if not texts:
         hint = "in FLEx: Texts & Words, File, Export Interlinear, FLExText"
-        raise DataError(source.name, root.line, f"<{root.tag}> without <interlinear-text>: no FLExText", hint)
+        raise DataError(
+            source.name, root.line, f"<{root.tag}> without <interlinear-text>: no FLExText", hint
+        )
     for text in texts:
         yield from _text(text, losses)
 
 
 def _text(text: Node, losses: Losses) -> Iterator[Utterance]:
     media = {node.get("guid"): node.get("location") for node in text.below("media")}
-    title = next((item.text for kind in ("title", "title-abbreviation") for item in _items(text, kind)), "")
+    title = next(
+        (item.text for kind in ("title", "title-abbreviation") for item in _items(text, kind)), ""
+    )
     about = [
         ("meta::" + comment_key(item.get("type"), item.get("lang")), item.text)
         for item in text.named("item")

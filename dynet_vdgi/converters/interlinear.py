@@ -27,7 +27,8 @@ NOT_UD = "tags that are not UD's: in XPOS, with UPOS _ (--tags FILE maps them)"
 _OPENING = frozenset("([{¿¡«‹“„‘‚「『（【")
 
 _PEELED = frozenset('.,;:!?…"“”„«»‹›()[]{}¿¡、。，！？；：؟،؛۔।॥「」『』（）')
-"""Marks at the ends of words between blanks that are no letters in any language: no apostrophe or hyphen."""
+"""Marks at the ends of words between blanks that are no letters in any language: no apostrophe or
+hyphen."""
 
 _FIRST = ("speaker", "sound_url", "sent_timecode")
 """The first comments, in this order; others follow as the file has them."""
@@ -44,8 +45,8 @@ _KEY = re.compile(r"\W+")
 class GlossedWord:
     """A word as a file has it, "_" for nothing; `line` counts from 1.
 
-    `tag` is the only or coarser tag, `xpos` a finer one. `notes` are keys and values for MISC. `is_joined`:
-    nothing separates it from the next word; None: the file does not say.
+    `tag` is the only or coarser tag, `xpos` a finer one. `notes` are keys and values for MISC.
+    `is_joined`: nothing separates it from the next word; None: the file does not say.
     """
 
     form: str
@@ -77,7 +78,8 @@ class Utterance:
 
 
 class Losses:
-    """What CoNLL-U cannot hold or what was not understood, counted by kind, with the first place of each."""
+    """What CoNLL-U cannot hold or what was not understood, counted by kind, with the first place of
+    each."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -115,7 +117,9 @@ def comment_key(*parts: str) -> str:
 
 def is_mark(form: str) -> bool:
     """Whether a form has punctuation marks only."""
-    return form not in ("", "_") and all(unicodedata.category(character)[0] == "P" for character in form)
+    return form not in ("", "_") and all(
+        unicodedata.category(character)[0] == "P" for character in form
+    )
 
 
 def split_marks(text: str) -> list[str]:
@@ -135,16 +139,21 @@ def split_marks(text: str) -> list[str]:
 
 
 def words_of_text(text: str, line: int = 0) -> list[GlossedWord]:
-    """The words of a text without word division of its own: between blanks, marks at their ends apart."""
+    """The words of a text without word division of its own: between blanks, marks at their ends
+    apart."""
     words = []
     for part in text.split():
         pieces = split_marks(part)
-        words += [GlossedWord(piece, is_joined=n < len(pieces), line=line) for n, piece in enumerate(pieces, 1)]
+        words += [
+            GlossedWord(piece, is_joined=n < len(pieces), line=line)
+            for n, piece in enumerate(pieces, 1)
+        ]
     return words
 
 
 def fitted(words: Sequence[GlossedWord], text: str) -> list[GlossedWord] | None:
-    """The words with the spaces, the capitals and the further marks of a text; None: they are not its words.
+    """The words with the spaces, the capitals and the further marks of a text; None: they are not
+    its words.
 
     >>> [word.form for word in fitted([GlossedWord("go"), GlossedWord("home")], "Go, home!") or ()]
     ['Go', ',', 'home', '!']
@@ -175,7 +184,8 @@ def _is_letter(character: str) -> bool:
 
 
 def _add_marks(fit: list[GlossedWord], gap: str, line: int) -> None:
-    """Adds the marks between two words; what is before each is joined to it unless there is a space."""
+    """Adds the marks between two words; what is before each is joined to it unless there is a
+    space."""
     for part in re.findall(r"\s+|\S+", gap):
         if part.isspace():
             if fit:
@@ -249,7 +259,9 @@ def _cell(text: str, losses: Losses, word: GlossedWord) -> str:
     """A text as a column of CoNLL-U: one line in NFC, which UD demands; "_" for nothing."""
     cell = form_of(text).strip()
     if (normal := nfc(cell)) != cell:
-        losses.add("values written in NFC, the form of letters that UD demands", word.line, repr(cell))
+        losses.add(
+            "values written in NFC, the form of letters that UD demands", word.line, repr(cell)
+        )
     return normal or "_"
 
 
@@ -262,17 +274,24 @@ def _row(number: int, word: GlossedWord, tags: TagChoice, losses: Losses, *, is_
     upos, xpos, notes = tags.of(word, losses)
     feats = "|".join(sorted(word.feats.split("|"), key=str.casefold)) if word.feats != "_" else "_"
     if not is_feats(feats) or any(map(str.isspace, feats)):
-        losses.add("FEATS that are not Name=Value: in MISC as OrigFeats", word.line, repr(word.feats))
+        losses.add(
+            "FEATS that are not Name=Value: in MISC as OrigFeats", word.line, repr(word.feats)
+        )
         feats, notes = "_", [*notes, ("OrigFeats", word.feats)]
     form = _cell(word.form, losses, word)
     if " " in form:
-        losses.add("words with a space inside, which UD allows for few words", word.line, repr(form))
+        losses.add(
+            "words with a space inside, which UD allows for few words", word.line, repr(form)
+        )
     notes = [
         *notes,
         *word.notes,
         *([("SpaceAfter", "No")] if word.is_joined and not is_last else []),
     ]
-    misc = "|".join(f"{key}={nfc(value_of(value)) or '_'}" for key, value in dict(notes).items()) or "_"
+    misc = (
+        "|".join(f"{key}={nfc(value_of(value)) or '_'}" for key, value in dict(notes).items())
+        or "_"
+    )
     columns = [
         form,
         form if upos == "PUNCT" and word.lemma == "_" else _cell(word.lemma, losses, word),
@@ -321,12 +340,18 @@ def blocks(
         names[name] = 1
         words = _with_spaces(utterance, losses)
         lines.append(f"# sent_id = {name}")
-        rows = [_row(n, word, tags, losses, is_last=n == len(words)) for n, word in enumerate(words, 1)]
+        rows = [
+            _row(n, word, tags, losses, is_last=n == len(words)) for n, word in enumerate(words, 1)
+        ]
         forms = [row.split("\t", 2)[1] for row in rows]
         gaps = ["" if word.is_joined else " " for word in words[:-1]]
         lines.append("# text = " + "".join(form + gap for form, gap in zip(forms, [*gaps, ""])))
-        comments = sorted(utterance.comments, key=lambda pair: _FIRST.index(pair[0]) if pair[0] in _FIRST else 9)
-        lines += [f"# {key} = {nfc(form_of(value).strip())}" for key, value in comments if value.strip()]
+        comments = sorted(
+            utterance.comments, key=lambda pair: _FIRST.index(pair[0]) if pair[0] in _FIRST else 9
+        )
+        lines += [
+            f"# {key} = {nfc(form_of(value).strip())}" for key, value in comments if value.strip()
+        ]
         yield "\n".join([*lines, *rows]) + "\n\n", len(words)
 
 
@@ -335,7 +360,9 @@ def _with_spaces(utterance: Utterance, losses: Losses) -> list[GlossedWord]:
     words, text = utterance.words, nfc(form_of(utterance.text).strip())
     fit = fitted([replace(word, form=nfc(word.form)) for word in words], text) if text else None
     if fit is None and text:
-        losses.add("texts that their words do not give: kept as # orig_text", utterance.line, repr(text))
+        losses.add(
+            "texts that their words do not give: kept as # orig_text", utterance.line, repr(text)
+        )
         utterance.comments.append(("orig_text", text))
     return fit or spaced(words)
 

@@ -34,7 +34,8 @@ class Morph(NamedTuple):
 
 
 def add_morphs(word: GlossedWord, morphs: Sequence[Morph], losses: Losses) -> None:
-    """Adds to a word what its morphs say: MSeg, MGloss, Gloss, and lemma and tag from its only stem."""
+    """Adds to a word what its morphs say: MSeg, MGloss, Gloss, and lemma and tag from its only
+    stem."""
     morphs = [morph for morph in morphs if morph.form]
     if not morphs:
         return
@@ -43,11 +44,15 @@ def add_morphs(word: GlossedWord, morphs: Sequence[Morph], losses: Losses) -> No
     has_glosses = any(morph.gloss for morph in morphs)
     whole = _joined(glosses, joints)
     if len(morphs) > 1:
-        word.notes.append(("MSeg", _joined([morph.form.strip(_JOINTS) or morph.form for morph in morphs], joints)))
+        word.notes.append(
+            ("MSeg", _joined([morph.form.strip(_JOINTS) or morph.form for morph in morphs], joints))
+        )
         word.notes += [("MGloss", whole)] if has_glosses else []
     if has_glosses and not any(key == "Gloss" for key, _ in word.notes):
         word.notes.append(("Gloss", whole))
-    stems = [morph for morph in morphs if not morph.is_bound] or (list(morphs) if len(morphs) == 1 else [])
+    stems = [morph for morph in morphs if not morph.is_bound] or (
+        list(morphs) if len(morphs) == 1 else []
+    )
     if len(stems) != 1:
         what = "words with several stems" if stems else "words without a stem"
         losses.add(f"{what}: no lemma, and no tag from morphs", word.line, repr(word.form))

@@ -24,7 +24,8 @@ _MARKS = (
 class ForeignFile:
     """The name and the bytes of a file; `encoding` is "" unless the user has given one.
 
-    `tree` is where `xml_tree` keeps what it has read, because files are read twice: for their tags, then to write.
+    `tree` is where `xml_tree` keeps what it has read, because files are read twice: for their tags,
+    then to write.
     """
 
     name: str
@@ -62,14 +63,16 @@ class ForeignFile:
 def read(path: files.AnyPath, encoding: str = "") -> ForeignFile:
     """A file with its bytes, unpacked if it is a `.gz`; `-` is standard input.
 
-    Raises: DataError, it cannot be read, or is larger than the limit `document`; UsageError, there is no such
-    encoding.
+    Raises: DataError, it cannot be read, or is larger than the limit `document`; UsageError, there
+    is no such encoding.
     """
     if encoding:
         try:
             codecs.lookup(encoding).decode(b"")
         except (LookupError, UnicodeError):
-            raise UsageError(f"--encoding {encoding}: no such encoding (utf-8, utf-16, latin-1, ...)") from None
+            raise UsageError(
+                f"--encoding {encoding}: no such encoding (utf-8, utf-16, latin-1, ...)"
+            ) from None
     name, most = files.shown(path), limit("document")
     with files.open_bytes(path) as handle:
         try:

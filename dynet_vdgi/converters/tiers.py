@@ -58,7 +58,9 @@ _LANGUAGES = {
     "chinese": "zh",
 }
 
-_CODE = re.compile(r"(?:ft|trans(?:lation)?|tr|gls|lit|free)[-_. ]([a-z]{2,3}(?:-\w+)*)\b", re.IGNORECASE)
+_CODE = re.compile(
+    r"(?:ft|trans(?:lation)?|tr|gls|lit|free)[-_. ]([a-z]{2,3}(?:-\w+)*)\b", re.IGNORECASE
+)
 
 _DIVIDED = {"Symbolic_Subdivision", "Time_Subdivision", "Included_In"}
 
@@ -103,10 +105,13 @@ def language_of(tier: Tier, language: str) -> str:
     return named or (found[1].lower() if found else language)
 
 
-def assign(tiers: Mapping[str, Tier], order: Sequence[Tier], wanted: Mapping[str, str], losses: Losses) -> None:
+def assign(
+    tiers: Mapping[str, Tier], order: Sequence[Tier], wanted: Mapping[str, str], losses: Losses
+) -> None:
     """Gives each tier its role; order: parents before children.
 
-    wanted: roles by name of a tier, of a type, or of the tiers of all speakers: tx for tx@Ami and tx@Teno.
+    wanted: roles by name of a tier, of a type, or of the tiers of all speakers: tx for tx@Ami and
+    tx@Teno.
     """
     for tier in order:
         parent = tiers.get(tier.parent)

@@ -6,7 +6,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from dynet_vdgi.converters.interlinear import GlossedWord, Losses, Utterance, comment_key, split_marks
+from dynet_vdgi.converters.interlinear import (
+    GlossedWord,
+    Losses,
+    Utterance,
+    comment_key,
+    split_marks,
+)
 from dynet_vdgi.converters.morphs import Morph, add_morphs
 from dynet_vdgi.converters.sources import ForeignFile
 from dynet_vdgi.errors import DataError
@@ -50,7 +56,9 @@ Field = tuple[str, str, int]
 """Role or, in brackets, marker; text; line."""
 
 
-def read(source: ForeignFile, losses: Losses, language: str, roles: Mapping[str, str]) -> Iterator[Utterance]:
+def read(
+    source: ForeignFile, losses: Losses, language: str, roles: Mapping[str, str]
+) -> Iterator[Utterance]:
     """The records with their words; roles: of markers, besides the usual ones.
 
     Raises: DataError, there are no words.
@@ -74,7 +82,8 @@ def names_in(source: ForeignFile) -> set[str]:
 
 
 def _fields(source: ForeignFile, roles: Mapping[str, str], losses: Losses) -> Iterator[Field]:
-    """The fields, continuation lines joined; a field without a role has its marker as role, in brackets."""
+    """The fields, continuation lines joined; a field without a role has its marker as role, in
+    brackets."""
     field: tuple[str, list[str], int] | None = None
     for number, line in enumerate(source.lines, 1):
         if match := _FIELD.match(line):
@@ -130,12 +139,16 @@ def _utterance(record: Sequence[Field], language: str, losses: Losses) -> Uttera
         elif role[0] == "[" and text and role[1:-1] not in _SILENT:
             utterance.comments.append((comment_key("toolbox", role[1:-1]), text))
     if times:
-        utterance.comments.append(("sent_timecode", f"{times.get('begin', '_')}, {times.get('end', '_')}"))
+        utterance.comments.append(
+            ("sent_timecode", f"{times.get('begin', '_')}, {times.get('end', '_')}")
+        )
     for block in lines:
         if "words" in block:
             utterance.words += _words(block, losses)
         else:
-            losses.add("interlinear lines without a line of words: left out", next(iter(block.values()))[1])
+            losses.add(
+                "interlinear lines without a line of words: left out", next(iter(block.values()))[1]
+            )
     if not utterance.words:
         if any(text for role, text, _ in record if role not in ("document", "[_sh]")):
             losses.add("records without words: left out", utterance.line)
@@ -152,7 +165,10 @@ def _words(block: Mapping[str, tuple[str, int]], losses: Losses) -> Iterator[Glo
         losses.add(_UNALIGNED, line, repr(text))
     for form, morphs in zip(forms, groups or [[] for _ in forms]):
         pieces = split_marks(form)
-        words = [GlossedWord(piece, is_joined=n < len(pieces), line=line) for n, piece in enumerate(pieces, 1)]
+        words = [
+            GlossedWord(piece, is_joined=n < len(pieces), line=line)
+            for n, piece in enumerate(pieces, 1)
+        ]
         kernel = next((word for word in words if any(map(str.isalnum, word.form))), None)
         if kernel is not None:
             add_morphs(kernel, [m._replace(form=m.form.strip(".,;:!?")) for m in morphs], losses)
@@ -182,7 +198,9 @@ def _groups(text: str, others: Mapping[str, str]) -> list[list[Morph]] | None:
         )
     ]
     if not has_morphs:
-        return [[morph._replace(lemma="" if "lemma" not in others else morph.lemma)] for morph in morphs]
+        return [
+            [morph._replace(lemma="" if "lemma" not in others else morph.lemma)] for morph in morphs
+        ]
     owners = _owners(text, top)
     if owners is None:
         return None
@@ -204,7 +222,8 @@ def _starts(line: str, encoding: str = "utf-32-le") -> list[int]:
 
 
 def _cells(top: str, line: str) -> list[str] | None:
-    """The cells of a line under the parts of another, by number or else by columns; None: neither fits."""
+    """The cells of a line under the parts of another, by number or else by columns; None: neither
+    fits."""
     parts = line.split()
     n_cells = len(top.split())
     if len(parts) == n_cells:
@@ -226,7 +245,9 @@ def _fit(tops: Sequence[int], starts: Sequence[int], line: str, encoding: str) -
         for start, part in zip(starts, line.split())
     ]
     known = {*tops}
-    return all(start in known or (n > 0 and start == ends[n - 1] + 1) for n, start in enumerate(starts))
+    return all(
+        start in known or (n > 0 and start == ends[n - 1] + 1) for n, start in enumerate(starts)
+    )
 
 
 def _owners(text: str, morphs: str) -> list[int] | None:

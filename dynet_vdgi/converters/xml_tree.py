@@ -1,4 +1,5 @@
-"""XML as a tree of nodes that know their lines; what makes XML dangerous is refused before it is read."""
+"""XML as a tree of nodes that know their lines; what makes XML dangerous is refused before it is
+read."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ DEEPEST = 200
 
 @dataclass(slots=True)
 class Node:
-    """An element: its name and attributes without namespaces, its text without that of its children."""
+    """An element: its name and attributes without namespaces, its text without that of its
+    children."""
 
     tag: str
     attributes: dict[str, str]
@@ -57,14 +59,18 @@ class _NodeBuilder:
 
     def doctype(self, *_: Any) -> None:
         """Entities multiply, and read other files; neither FLEx nor ELAN writes a document type."""
-        raise self.fault("a document type (DTD), which could hold entities", "remove <!DOCTYPE ...>")
+        raise self.fault(
+            "a document type (DTD), which could hold entities", "remove <!DOCTYPE ...>"
+        )
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         self.n_elements += 1
         if self.n_elements > self.most:
             raise self.fault(f"more than {self.most:,} elements", to_raise("elements"))
         if len(self.open) > DEEPEST:
-            raise self.fault(f"more than {DEEPEST} elements inside each other", "is this the file that you mean?")
+            raise self.fault(
+                f"more than {DEEPEST} elements inside each other", "is this the file that you mean?"
+            )
         plain = {name.rpartition(":")[2]: value for name, value in attributes.items()}
         node = Node(tag.rpartition(":")[2], plain, self.parser.CurrentLineNumber)
         self.open[-1].children.append(node)
@@ -81,7 +87,8 @@ class _NodeBuilder:
 def parse(source: ForeignFile) -> Node:
     """The root element of an XML file.
 
-    Raises: DataError, with the line: it is no XML, has a document type, or is too large or too deep.
+    Raises: DataError, with the line: it is no XML, has a document type, or is too large or too
+    deep.
     """
     if source.tree is None:
         source.tree = _root(source)
@@ -93,7 +100,9 @@ def _root(source: ForeignFile) -> Node:
     try:
         parser = expat.ParserCreate(source.encoding or None)
     except ValueError:
-        raise DataError(source.name, None, "no XML in that encoding", "leave --encoding out") from None
+        raise DataError(
+            source.name, None, "no XML in that encoding", "leave --encoding out"
+        ) from None
     builder = _NodeBuilder(source.name, parser)
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = builder.doctype

@@ -1,4 +1,5 @@
-"""From the columns of a sentence to what a drawing of it holds; forms and tags lose their control characters.
+"""From the columns of a sentence to what a drawing of it holds; forms and tags lose their control
+characters.
 
 Terminals obey control characters, and pictures must not contain them.
 """
@@ -27,8 +28,9 @@ def drawn_columns(
 ) -> DrawnTree:
     """The drawing of words.
 
-    heads: NO_ARC where none is drawn. relations: of all words, or none. lines: the sentence's own lines, of which
-    `rows` are those of the words; multiword tokens, empty nodes and HeadConf= are taken from them.
+    heads: NO_ARC where none is drawn. relations: of all words, or none. lines: the sentence's own
+    lines, of which `rows` are those of the words; multiword tokens, empty nodes and HeadConf= are
+    taken from them.
     """
     relations = ["" if relation == "_" else plain(relation) for relation in relations]
     matches = [_CONFIDENCE.search(lines[row]) for row in rows] if lines else []
@@ -59,5 +61,9 @@ def besides_words(lines: Sequence[str]) -> tuple[list[MultiwordToken], list[Empt
             first, _, last = number.partition("-")
             tokens.append(MultiwordToken(int(first), int(last), plain(columns[1])))
         elif "." in number:
-            empty.append(EmptyNode(int(number.partition(".")[0]), number, plain(columns[1]), plain(columns[3])))
+            empty.append(
+                EmptyNode(
+                    int(number.partition(".")[0]), number, plain(columns[1]), plain(columns[3])
+                )
+            )
     return tokens, empty

@@ -1,6 +1,8 @@
-"""What a drawing of a tree holds, and on which level each of its arcs lies; no pixels and no letters yet.
+"""What a drawing of a tree holds, and on which level each of its arcs lies; no pixels and no
+letters yet.
 
-Words are numbered 1..n, head 0 is the root. Heads need not be a tree: the output of any parser can be drawn.
+Words are numbered 1..n, head 0 is the root. Heads need not be a tree: the output of any parser can
+be drawn.
 """
 
 from __future__ import annotations
@@ -62,7 +64,8 @@ class EmptyNode(NamedTuple):
 
 
 class DrawnTree(NamedTuple):
-    """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note below it.
+    """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note
+    below it.
 
     Heads may be NO_ARC, which draws no arc, and need not be a tree. `relations` are written over the arcs; empty:
     none. `sure`: probability that each head is right, None if it is unknown; it has no effect with gold heads.
@@ -84,7 +87,8 @@ class DrawnTree(NamedTuple):
     def arcs(self) -> list[Arc]:
         """The arcs to draw, by dependent; a wrong one is followed by the gold arc that was missed.
 
-        Raises: ValueError if the lengths differ, or a head that is not NO_ARC is outside 0..n or the word itself.
+        Raises: ValueError if the lengths differ, or a head that is not NO_ARC is outside 0..n or
+        the word itself.
         """
         n, gold = len(self.forms), self.gold
         for name, values in (("tags", self.tags), ("heads", self.heads), ("gold heads", gold)):
@@ -107,7 +111,9 @@ class DrawnTree(NamedTuple):
                     arcs.append(Arc(gold[word - 1], word, MISSED))
                 continue
             known = self.sure[word - 1] if self.sure is not None else None
-            kind = PLAIN if known is None else next(kind for kind, p in _LEAST.items() if known >= p)
+            kind = (
+                PLAIN if known is None else next(kind for kind, p in _LEAST.items() if known >= p)
+            )
             arcs.append(Arc(head, word, kind))
         return arcs
 
@@ -120,7 +126,8 @@ class DrawnTree(NamedTuple):
 def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:
     """The level of each span, from 0: above all spans under it, and clear of all that cross it.
 
-    A span is (first, last) with first < last. With `may_touch`, two may meet in a point at the same level.
+    A span is (first, last) with first < last. With `may_touch`, two may meet in a point at the same
+    level.
 
     >>> levels([(1, 2), (2, 3), (1, 3), (4, 6), (5, 7)], may_touch=True)
     [0, 0, 1, 0, 1]
@@ -144,7 +151,8 @@ def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:
 
 
 def clean(text: str) -> str:
-    """The text without characters that would spoil a terminal or an XML file: controls, reordering marks."""
+    """The text without characters that would spoil a terminal or an XML file: controls, reordering
+    marks."""
     unfit = [
         letter
         for letter in set(text)  # a form may be long

@@ -1,12 +1,14 @@
 """Drawings of dependency trees as SVG, one tree or several below one another.
 
-Arcs stand above the words, tags below. The SVG is self-contained (no scripts, styles, fonts, links) and
-includes a description. Wherever colours distinguish right from wrong, or sure from doubtful, the width and
-the dashes of the lines do so too. Units are pixels, with x to the right and y downwards.
+Arcs stand above the words, tags below. The SVG is self-contained (no scripts, styles, fonts, links)
+and includes a description. Wherever colours distinguish right from wrong, or sure from doubtful,
+the width and the dashes of the lines do so too. Units are pixels, with x to the right and y
+downwards.
 
-Why not a library: deplacy (2.1.1, MIT, alive) draws CoNLL-U well in a terminal, but it does not compare
-with gold heads or keep to a width, and its SVG is made by a script in a browser. displaCy comes with all
-of spaCy. udapi is under the GPL, so it can only be called, and its pages load scripts from the web.
+Why not a library: deplacy (2.1.1, MIT, alive) draws CoNLL-U well in a terminal, but it does not
+compare with gold heads or keep to a width, and its SVG is made by a script in a browser. displaCy
+comes with all of spaCy. udapi is under the GPL, so it can only be called, and its pages load
+scripts from the web.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ _FORM, _TAG, _NOTE, _RELATION = 15, 11, 12, 10  # sizes of letters
 
 _MARGIN, _GAP = 14, 14  # around a tree, between words
 
-_FIRST_LEVEL, _LEVEL = 24, 17  # height of the lowest arcs over the words; of each level over the one below
+# height of the lowest arcs over the words; of each level over the one below
+_FIRST_LEVEL, _LEVEL = 24, 17
 
 _CORNER, _SLOT = 7, 9  # radius of an arc's corners, space between its ends at one word
 
@@ -66,8 +69,8 @@ _LINES = {  # colour, width and dashes of each kind of arc
 def svg_document(trees: Iterable[DrawnTree]) -> str:
     """Trees one below the other, as the text of one SVG file, for a page too.
 
-    Each arc is a `<g>` of class `vdgi-arc` with `data-head` and `data-dependent`; with gold heads it is also
-    of class `vdgi-right`, `vdgi-wrong` or `vdgi-missed`, and a legend follows below.
+    Each arc is a `<g>` of class `vdgi-arc` with `data-head` and `data-dependent`; with gold heads
+    it is also of class `vdgi-right`, `vdgi-wrong` or `vdgi-missed`, and a legend follows below.
 
     Raises: ValueError if lengths differ, or a head is outside the sentence or the word itself.
     """
@@ -123,7 +126,9 @@ class _Picture:
         for line in (_empty_nodes(tree), *map(clean, tree.faults)):
             if line:
                 self._add_line(line)
-        meaning = "word ← its head" + (", with a note where it is wrong" if tree.gold is not None else "")
+        meaning = "word ← its head" + (
+            ", with a note where it is wrong" if tree.gold is not None else ""
+        )
         self._title = f"Dependency tree: {' '.join(self._forms)}"
         more = [f"{clean(token.form)} is words {token.number}" for token in tree.tokens]
         more += [*filter(None, [_empty_nodes(tree)]), *map(clean, tree.faults)]
@@ -144,8 +149,9 @@ class _Picture:
     def _ends(self, arcs: Sequence[Arc]) -> list[tuple[float, float]]:
         """The x of each arc at its head and at its dependent (twice the same for a root arc).
 
-        At a word, first come arcs to the left, the shortest outermost, then arcs that go up, then arcs to the
-        right, so that none cross needlessly. Of equal spans the later one counts as longer, as in `levels`.
+        At a word, first come arcs to the left, the shortest outermost, then arcs that go up, then
+        arcs to the right, so that none cross needlessly. Of equal spans the later one counts as
+        longer, as in `levels`.
         """
         x: dict[tuple[int, int], float] = {}
         for word, (middle, cell) in enumerate(zip(self._middles, self._cells), 1):
@@ -160,7 +166,9 @@ class _Picture:
             slot = min(_SLOT, cell / max(len(ours), 1))
             for number, k in enumerate(ours):
                 x[k, word] = middle + (number - (len(ours) - 1) / 2) * slot
-        return [(x[k, arc.head or arc.dependent], x[k, arc.dependent]) for k, arc in enumerate(arcs)]
+        return [
+            (x[k, arc.head or arc.dependent], x[k, arc.dependent]) for k, arc in enumerate(arcs)
+        ]
 
     def _draw(self, arc: Arc, y: float, base: float, start: float, end: float) -> None:
         """An arc at the height y between these x, with its arrowhead and its relation."""
@@ -171,7 +179,9 @@ class _Picture:
             steps = [("M", start, base), ("L", start, low), ("Q", start, y, start + corner, y)]
             steps += [("L", end - corner, y), ("Q", end, y, end, low), ("L", end, back)]
             if arc.kind != MISSED and (relation := self._relations[arc.dependent - 1]):
-                self._label((start + end) / 2, y - 3, relation, "relation", _RELATION, colour=colour)
+                self._label(
+                    (start + end) / 2, y - 3, relation, "relation", _RELATION, colour=colour
+                )
         else:
             self._label(end, y, "root", "note", _TAG, colour=colour)
             steps = [("M", end, y + 3), ("L", end, back)]
@@ -183,7 +193,14 @@ class _Picture:
         )
 
     def _label(
-        self, x: float, y: float, text: str, role: str, size: int, anchor: str = "middle", colour: str = _INK
+        self,
+        x: float,
+        y: float,
+        text: str,
+        role: str,
+        size: int,
+        anchor: str = "middle",
+        colour: str = _INK,
     ) -> None:
         halo = f' paint-order="stroke" stroke="{_PAPER}" stroke-width="3"' * (role == "relation")
         self._labels.append(

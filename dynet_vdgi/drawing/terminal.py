@@ -1,7 +1,8 @@
 """Trees of sentences drawn in a terminal, one word a line.
 
-Lines branch: from a head one line goes to all its dependents on one side, each of which has an arrowhead, so
-that a deep or long sentence needs few columns. If two lines cross, the horizontal one is interrupted.
+Lines branch: from a head one line goes to all its dependents on one side, each of which has an
+arrowhead, so that a deep or long sentence needs few columns. If two lines cross, the horizontal one
+is interrupted.
 """
 
 from __future__ import annotations
@@ -41,18 +42,21 @@ _ROOT = "root"
 
 _UP, _DOWNWARD, _LEFT, _RIGHTWARD = 1, 2, 4, 8
 
-_GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"  # by the sum of the sides where a line leaves the cell; a line end is a line
+# by the sum of the sides where a line leaves the cell; a line end is a line
+_GLYPHS = " │││─┘┐┤─└┌├─┴┬┼"
 
 
 def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     """The drawing, in lines no wider than `width` columns (at least 40), without a final line end.
 
-    With gold heads, the arrowhead of a wrong arc is `x`, and `o12` says that the gold head is word 12. A legend and
-    the note follow. Arcs too deep for the width are written: `<12`, or `x12` if wrong. Multiword tokens stand on a line
-    before their first word, empty nodes after their word, faults of the tree at the end. `colour` adds terminals'
-    escape sequences. Relations stand behind the tags. The arrowhead of a head that is less sure is `?` or `!`.
+    With gold heads, the arrowhead of a wrong arc is `x`, and `o12` says that the gold head is word
+    12. A legend and the note follow. Arcs too deep for the width are written: `<12`, or `x12` if
+    wrong. Multiword tokens stand on a line before their first word, empty nodes after their word,
+    faults of the tree at the end. `colour` adds terminals' escape sequences. Relations stand behind
+    the tags. The arrowhead of a head that is less sure is `?` or `!`.
 
-    Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for `width`.
+    Raises: ValueError if lengths differ, a head is outside the sentence or the word itself, or for
+    `width`.
     """
     if width < MIN_WIDTH:
         raise ValueError(f"width {width}: at least {MIN_WIDTH} columns are needed")
@@ -67,7 +71,8 @@ def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
 
 
 class _Row(NamedTuple):
-    """What stands before the arcs of a word, a multiword token or an empty node; `word` 0: not a word."""
+    """What stands before the arcs of a word, a multiword token or an empty node; `word` 0: not a
+    word."""
 
     number: str
     form: str
@@ -86,7 +91,11 @@ def _rows(tree: DrawnTree) -> list[_Row]:
         if word:
             tag = f"{tree.tags[word - 1]} {relations[word - 1]}".rstrip()
             rows.append(_Row(str(word), clean(tree.forms[word - 1]), clean(tag), word))
-        rows += [_Row(e.number, clean(e.form), clean(e.tag.strip("_"))) for e in tree.empty if e.after == word]
+        rows += [
+            _Row(e.number, clean(e.form), clean(e.tag.strip("_")))
+            for e in tree.empty
+            if e.after == word
+        ]
     return rows
 
 
@@ -146,7 +155,9 @@ class _Canvas:
         parts = []
         for kind, cells in groupby(zip(self._kinds[row], characters), key=lambda cell: cell[0]):
             run = "".join(character for _, character in cells)
-            parts.append(f"\x1b[{_COLOURS[kind]}m{run}\x1b[0m" if kind in _COLOURS and run.strip() else run)
+            parts.append(
+                f"\x1b[{_COLOURS[kind]}m{run}\x1b[0m" if kind in _COLOURS and run.strip() else run
+            )
         return "".join(parts)
 
     def _character(self, row: int, column: int) -> str:
@@ -160,14 +171,17 @@ def _drawn(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> l
     """Words one below the other, with numbers and tags; to the right lines, then the written arcs."""
     digits = max(len(row.number) for row in rows)
     tag_limit = width // 5
-    form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)  # room for the numbers of two heads
+    # room for the numbers of two heads
+    form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)
     labels = [(_pieces(row.form, form_limit), _pieces(row.tag, tag_limit)) for row in rows]
     form_width = max(columns(piece) for pieces, _ in labels for piece in pieces)
     tag_width = max(columns(piece) for _, pieces in labels for piece in pieces)
     room = width - digits - form_width - tag_width - 3
 
     branches = _branches(arcs)
-    levels = levels_of([(min(branch.words), max(branch.words)) for branch in branches], may_touch=False)
+    levels = levels_of(
+        [(min(branch.words), max(branch.words)) for branch in branches], may_touch=False
+    )
     n_levels = min(max(levels, default=-1) + 1, room // 2)
     notes = _notes(arcs, branches, levels, n_levels)
     while n_levels and 2 * n_levels + 1 + max(map(len, notes.values()), default=0) > room:
@@ -187,14 +201,18 @@ def _drawn(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> l
     return lines
 
 
-def _lines_beside(branches: Sequence[_Branch], levels: Sequence[int], n_levels: int, rows: Sequence[int]) -> _Canvas:
-    """The lines of branches below `n_levels`; an arrowhead stands just before the line that it belongs to."""
+def _lines_beside(
+    branches: Sequence[_Branch], levels: Sequence[int], n_levels: int, rows: Sequence[int]
+) -> _Canvas:
+    """The lines of branches below `n_levels`; an arrowhead stands just before the line that it
+    belongs to."""
     canvas = _Canvas(rows[-1], 2 * n_levels + 1)
     drawn = sorted((pair for pair in zip(levels, branches) if pair[0] < n_levels), reverse=True)
     for level, branch in drawn:
         places = [rows[word - 1] for word in branch.words]
         canvas.vertical(2 * level + 1, min(places), max(places))
-    for level, branch in drawn:  # the outermost first, so that pieces of lines look like their targets
+    # the outermost first, so that pieces of lines look like their targets
+    for level, branch in drawn:
         column = 2 * level + 1
         canvas.horizontal(rows[branch.head - 1], 0, column, PLAIN)
         canvas.joint(rows[branch.head - 1], column)
@@ -206,10 +224,14 @@ def _lines_beside(branches: Sequence[_Branch], levels: Sequence[int], n_levels: 
     return canvas
 
 
-def _notes(arcs: Sequence[Arc], branches: Sequence[_Branch], levels: Sequence[int], n_levels: int) -> dict[int, str]:
+def _notes(
+    arcs: Sequence[Arc], branches: Sequence[_Branch], levels: Sequence[int], n_levels: int
+) -> dict[int, str]:
     """Text beside words in place of lines: the root, gold heads, heads at levels without room."""
     written = [arc for arc in arcs if not arc.head or arc.kind == MISSED]
-    written += [arc for level, branch in zip(levels, branches) if level >= n_levels for arc in branch.arcs]
+    written += [
+        arc for level, branch in zip(levels, branches) if level >= n_levels for arc in branch.arcs
+    ]
     notes: dict[int, str] = {}
     for arc in sorted(written, key=lambda arc: (arc.dependent, arc.kind == MISSED)):
         note = f"{_TIPS[arc.kind]}{arc.head or _ROOT}"

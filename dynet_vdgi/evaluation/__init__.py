@@ -1,1 +1,2 @@
-"""Scores of trees against gold trees, and what lies beside them: baselines, significance, agreement, drawings."""
+"""Scores of trees against gold trees, and what lies beside them: baselines, significance,
+agreement, drawings."""

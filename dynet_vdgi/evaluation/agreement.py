@@ -1,12 +1,12 @@
 """How far two people, or a person and a program, agree about one text.
 
-F1 says how many sentences, tokens and words both have; see `raw_scores`. Each further figure is over the
-words that both have, and of these the ones with a value in both files:
+F1 says how many sentences, tokens and words both have; see `raw_scores`. Each further figure is
+over the words that both have, and of these the ones with a value in both files:
   share  how many of them have the same value
   kappa  Cohen's: (p - e) / (1 - e), where p is the share, and e the share that two people would reach who
          choose at random, each value as often as they did (Cohen 1960)
-Relations are compared without subtypes and whatever the heads. UAS and LAS are the shares of the same
-heads, and of the same heads and relations.
+Relations are compared without subtypes and whatever the heads. UAS and LAS are the shares of the
+same heads, and of the same heads and relations.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ class Agreement:
 
     def confusions(self, column: str, most: int) -> list[tuple[str, str, int]]:
         """The most frequent pairs of different values, with their numbers."""
-        unequal = Counter({pair: n for pair, n in self.counts[column].pairs.items() if pair[0] != pair[1]})
+        unequal = Counter(
+            {pair: n for pair, n in self.counts[column].pairs.items() if pair[0] != pair[1]}
+        )
         ranked = sorted(unequal.items(), key=lambda item: (-item[1], item[0]))
         return [(one, other, n) for (one, other), n in ranked[:most]]
 
@@ -108,7 +110,9 @@ class Agreement:
             known = [None if value is None or math.isnan(value) else value for value in values]
             return dict(zip(("same", "first", "second", "share", "kappa"), known))
 
-        figures = {name: figure(s.right, s.gold, s.found, s.f1, None) for name, s in self.f1.items()}
+        figures = {
+            name: figure(s.right, s.gold, s.found, s.f1, None) for name, s in self.f1.items()
+        }
         for name, one in self.counts.items():
             kappa = one.kappa if name in _WITH_KAPPA else None
             figures[name] = figure(one.same, one.words, one.words, one.share, kappa)
@@ -130,20 +134,33 @@ class Agreement:
         shares = [["", "same", "words", "%", "kappa"]]
         for name, one in self.counts.items():
             kappa = _decimal(one.kappa, 1, 3) if name in _WITH_KAPPA else ""
-            shares.append([TITLES[name], str(one.same), str(one.words), _decimal(one.share, 100, 2), kappa])
-        parts = [f"{self.one} (first) and {self.other} (second)", laid_out(f1), laid_out(shares), self.note]
+            shares.append(
+                [TITLES[name], str(one.same), str(one.words), _decimal(one.share, 100, 2), kappa]
+            )
+        parts = [
+            f"{self.one} (first) and {self.other} (second)",
+            laid_out(f1),
+            laid_out(shares),
+            self.note,
+        ]
         for column in _CONFUSED:
             if confused := self.confusions(column, most):
-                rows = [[TITLES[column], "second", "words"], *([a, b, str(n)] for a, b, n in confused)]
+                rows = [
+                    [TITLES[column], "second", "words"],
+                    *([a, b, str(n)] for a, b, n in confused),
+                ]
                 parts.append(laid_out(rows, left=2))
         if self.unlike and worst:
-            parts.append(f"{count(len(self.unlike), 'sentence')} with differences, the most different first:")
+            parts.append(
+                f"{count(len(self.unlike), 'sentence')} with differences, the most different first:"
+            )
             parts += [_described(unlike) for unlike in self.unlike[:worst]]
         return "\n\n".join(parts)
 
 
 def agreement(files: TwoFiles, *, punctuation: bool = True) -> Agreement:
-    """The agreement of two files; without `punctuation`, words that either file calls so do not count."""
+    """The agreement of two files; without `punctuation`, words that either file calls so do not
+    count."""
     one, other = files.one, files.other
     f1 = {
         "sentences": in_both(one.sentences, other.sentences),
@@ -169,7 +186,9 @@ def agreement(files: TwoFiles, *, punctuation: bool = True) -> Agreement:
     return Agreement(one.path, other.path, f1, counts, unlike, note)
 
 
-def _differences(files: TwoFiles, stretch: Stretch, pairs: Iterable[Pair], counts: dict[str, Pairings]) -> Unlike:
+def _differences(
+    files: TwoFiles, stretch: Stretch, pairs: Iterable[Pair], counts: dict[str, Pairings]
+) -> Unlike:
     """Counts the words of a stretch, and returns what is different in it."""
     differing, by_column = 0, Counter[str]()
     for pair in pairs:
@@ -205,7 +224,9 @@ def _differences(files: TwoFiles, stretch: Stretch, pairs: Iterable[Pair], count
 
 def _described(unlike: Unlike) -> str:
     name = f" ({unlike.sent_id})" if unlike.sent_id else ""
-    what = ", ".join(f"{TITLES.get(key, key).partition(' (')[0]} {n}" for key, n in unlike.by_column.items())
+    what = ", ".join(
+        f"{TITLES.get(key, key).partition(' (')[0]} {n}" for key, n in unlike.by_column.items()
+    )
     text = unlike.text if len(unlike.text) <= 100 else unlike.text[:97] + "..."
     differ = "differs" if unlike.differing == 1 else "differ"
     place = f"{unlike.one}, {unlike.other}{name}"

@@ -1,11 +1,12 @@
 """Attachment scores: `evaluate` scores a parse against gold trees under a protocol.
 
-Accuracies are fractions in [0, 1] (NaN over nothing, null in JSON); tables show per cent. The first two are
-micro-averages over words, in which the root arc counts like any other:
+Accuracies are fractions in [0, 1] (NaN over nothing, null in JSON); tables show per cent. The first
+two are micro-averages over words, in which the root arc counts like any other:
   dda   directed accuracy: the head is right
   uda   undirected accuracy: the two words are linked by an arc, in either direction
   root  share of sentences whose predicted root words are exactly the gold ones
-If both sides have relations, two more scores over words compare universal relations without subtypes:
+If both sides have relations, two more scores over words compare universal relations without
+subtypes:
   las      head and relation are right; under the protocol every_word, dda and las are the official scorer's
            (CoNLL 2018) UAS and LAS
   labels   the relation is right, whatever the head
@@ -56,7 +57,8 @@ _NO_RULE = "other"
 _UD2 = frozenset({"CCONJ", "obj", "obl"})  # in UD 1 they are CONJ, dobj and nmod
 
 KeyOf = Callable[[str, str, int], str]
-"""The row of a break-down for a gold arc, by the tags of head and dependent, and their distance (root: 0)."""
+"""The row of a break-down for a gold arc, by the tags of head and dependent, and their distance
+(root: 0)."""
 
 
 def _share(part: float | None, whole: int) -> float:
@@ -65,11 +67,12 @@ def _share(part: float | None, whole: int) -> float:
 
 @dataclass(frozen=True)
 class SentenceTally:
-    """Counts over whole sentences, or over words alone; they can be added, and right words may be means.
+    """Counts over whole sentences, or over words alone; they can be added, and right words may be
+    means.
 
-    `sentences` is 0 for words alone. `labelled` counts words whose head and relation are right, `labels`
-    words whose relation is right; None unless all sentences have relations on both sides. Over the gold arcs
-    of one rule, `dda` is its recall.
+    `sentences` is 0 for words alone. `labelled` counts words whose head and relation are right,
+    `labels` words whose relation is right; None unless all sentences have relations on both sides.
+    Over the gold arcs of one rule, `dda` is its recall.
 
     >>> tallies = [SentenceTally(sentences=1, words=4, directed=right) for right in (3, 1)]
     >>> sum(tallies, SentenceTally()).dda
@@ -115,7 +118,15 @@ class SentenceTally:
         """Ready for JSON; `of_words`: without the figures of whole sentences."""
         names = ["words", "directed", "undirected", "dda", "uda"]
         if not of_words:
-            names = ["sentences", *names[:3], "roots", *names[3:], "root_accuracy", "las", "label_accuracy"]
+            names = [
+                "sentences",
+                *names[:3],
+                "roots",
+                *names[3:],
+                "root_accuracy",
+                "las",
+                "label_accuracy",
+            ]
         numbers = {name: getattr(self, name) for name in names}
         return {name: None if math.isnan(number) else number for name, number in numbers.items()}
 
@@ -127,25 +138,33 @@ def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_h
     )
 
 
-def score_sentence(gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None = None) -> SentenceTally:
+def score_sentence(
+    gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None = None
+) -> SentenceTally:
     """Scores of one tree. Raises: DataError without gold heads; ValueError if the lengths differ."""
     right_heads = gold_heads(gold)
     directed = undirected = 0
     for dependent, (right_head, head) in enumerate(zip(right_heads, predicted, strict=True), 1):
         directed += right_head == head
         undirected += _is_right_undirected(right_heads, dependent, head)
-    roots_agree = all((right_head == 0) == (head == 0) for right_head, head in zip(right_heads, predicted))
+    roots_agree = all(
+        (right_head == 0) == (head == 0) for right_head, head in zip(right_heads, predicted)
+    )
     labelled = labels = None
     if relations is not None and gold.deprels:
         same = [relation_of(a) == relation_of(b) for a, b in zip(gold.deprels, relations)]
         labelled = sum(r and a == b for r, a, b in zip(same, right_heads, predicted))
         labels = sum(same)
-    return SentenceTally(1, len(right_heads), directed, undirected, int(roots_agree), labelled, labels)
+    return SentenceTally(
+        1, len(right_heads), directed, undirected, int(roots_agree), labelled, labels
+    )
 
 
 def score(gold: Iterable[Sentence], predicted: Iterable[Sequence[int]]) -> SentenceTally:
     """Scores of all trees, with every word counted. Raises: as `score_sentence`."""
-    return sum((score_sentence(*both) for both in zip(gold, predicted, strict=True)), SentenceTally())
+    return sum(
+        (score_sentence(*both) for both in zip(gold, predicted, strict=True)), SentenceTally()
+    )
 
 
 LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
@@ -187,7 +206,8 @@ class Evaluation:
         return self.total.labels is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, ready for JSON: accuracies as fractions, null over nothing, or without relations."""
+        """All figures, ready for JSON: accuracies as fractions, null over nothing, or without
+        relations."""
         return {
             "protocol": self.protocol.name,
             "policy": self.policy,
@@ -243,18 +263,23 @@ def evaluate(
     by: Sequence[str] = BREAKDOWNS,
     rules: RuleSet | None = None,
 ) -> Evaluation:
-    """Scores a parse of all gold sentences, word by word, after the protocol has prepared both sides.
+    """Scores a parse of all gold sentences, word by word, after the protocol has prepared both
+    sides.
 
-    Both sides are files or sentences; `parsed` may also be heads only. The arguments after `protocol` are as
-    in `GoldTrees.evaluate`.
+    Both sides are files or sentences; `parsed` may also be heads only. The arguments after
+    `protocol` are as in `GoldTrees.evaluate`.
 
     Raises:
-        DataError: the two sides differ in their sentences, or heads are missing, outside their sentence, or no
-            tree with one root, as the reader of files wants them; names file and line, or sentence and word.
+        DataError: the two sides differ in their sentences, or heads are missing, outside their
+        sentence, or no
+            tree with one root, as the reader of files wants them; names file and line, or sentence
+            and word.
         ConfigError: no such protocol.
         UsageError: no such break-down; or an argument is of another kind.
     """
-    check_kind("parsed", parsed, (str, os.PathLike, Iterable), "a file, or sentences, or their heads,")
+    check_kind(
+        "parsed", parsed, (str, os.PathLike, Iterable), "a file, or sentences, or their heads,"
+    )
     check_kind("max_lens", max_lens, Iterable, "a list of lengths")
     by = [by] if isinstance(by, str) else by
     check_kind("by", by, Iterable, "a list of break-downs")
@@ -276,7 +301,9 @@ class Paired(NamedTuple):
     relations: list[tuple[str, ...]] | None  # predicted; None: there are none, or only root and dep
 
 
-def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | Protocol = STANDARD) -> Paired:
+def paired(
+    gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | Protocol = STANDARD
+) -> Paired:
     """Both sides, reduced to the words that a protocol scores. Raises: as `evaluate`."""
     protocol = scoring_protocol(protocol)
     sentences, predicted, number = [], [], 0
@@ -299,7 +326,8 @@ def paired(gold: Iterable[Sentence], parsed: Iterable[Parsed], protocol: str | P
 
 @dataclass(frozen=True)
 class GoldTrees:
-    """Gold sentences as a protocol leaves them, for systems that parse exactly these words, as baselines do.
+    """Gold sentences as a protocol leaves them, for systems that parse exactly these words, as
+    baselines do.
 
     Made by `GoldTrees.of` and `paired`, from `all_sentences` before the protocol dropped any.
     """
@@ -317,7 +345,9 @@ class GoldTrees:
     @cached_property
     def is_ud2(self) -> bool:
         """If there are tags or relations that UD 1 lacks."""
-        return any(not _UD2.isdisjoint((*sentence.tags, *sentence.deprels)) for sentence in self.sentences)
+        return any(
+            not _UD2.isdisjoint((*sentence.tags, *sentence.deprels)) for sentence in self.sentences
+        )
 
     def evaluate(
         self,
@@ -328,23 +358,30 @@ class GoldTrees:
         by: Sequence[str] = BREAKDOWNS,
         rules: RuleSet | None = None,
     ) -> Evaluation:
-        """Scores by length, and by any of `BREAKDOWNS`; `predicted` and `relations` are heads and relations
-        of the words of `sentences`; if either side lacks relations, only heads are scored.
+        """Scores by length, and by any of `BREAKDOWNS`; `predicted` and `relations` are heads and
+        relations of the words of `sentences`; if either side lacks relations, only heads are
+        scored.
 
-        "tag" groups words by their own tag, "pair" by the tags of their gold head and their own ("NOUN>DET",
-        "ROOT>VERB"), "rule" by the rule of this pair ("other": none; left out without `rules`),
-        "distance" by the distance to the gold head, and "length" groups sentences.
+        "tag" groups words by their own tag, "pair" by the tags of their gold head and their own
+        ("NOUN>DET", "ROOT>VERB"), "rule" by the rule of this pair ("other": none; left out without
+        `rules`), "distance" by the distance to the gold head, and "length" groups sentences.
 
         Raises: UsageError for an unknown break-down; ValueError if the lengths differ.
         """
         unknown = [name for name in by if name not in BREAKDOWNS]
         if unknown:
             raise UsageError(f"no break-down {unknown[0]!r} (choose from {', '.join(BREAKDOWNS)})")
-        by_length: dict[int | None, SentenceTally] = {max_len: SentenceTally() for max_len in max_lens}
+        by_length: dict[int | None, SentenceTally] = {
+            max_len: SentenceTally() for max_len in max_lens
+        }
         bands = {label: SentenceTally() for label, _ in _LENGTHS}
         trees = list(zip(self.sentences, predicted, strict=True))
         tallies: list[SentenceTally] = []
-        labels = iter(relations) if relations and are_labels(s.deprels for s in self.sentences) else repeat(None)
+        labels = (
+            iter(relations)
+            if relations and are_labels(s.deprels for s in self.sentences)
+            else repeat(None)
+        )
         for (sentence, heads), found in zip(trees, labels):
             tally = score_sentence(sentence, heads, found)
             tallies.append(tally)
@@ -352,7 +389,9 @@ class GoldTrees:
                 if max_len is None or len(sentence) <= max_len:
                     by_length[max_len] += tally
             bands[_band(len(sentence), _LENGTHS)] += tally
-        tables = {name: _over_words(trees, *its) for name, its in _keys(rules).items() if name in by}
+        tables = {
+            name: _over_words(trees, *its) for name, its in _keys(rules).items() if name in by
+        }
         tables["length"] = bands
         labelled = tuple(tally.labelled for tally in tallies if tally.labelled is not None)
         return Evaluation(
@@ -372,7 +411,8 @@ def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:
 
 
 def _keys(rules: RuleSet | None) -> dict[str, tuple[KeyOf, Sequence[str]]]:
-    """The break-downs over words: each word's key, and all keys in order; (): the most frequent first."""
+    """The break-downs over words: each word's key, and all keys in order; (): the most frequent
+    first."""
     found: dict[str, tuple[KeyOf, Sequence[str]]] = {
         "tag": (lambda head, tag, distance: tag, ()),
         "pair": (lambda head, tag, distance: f"{head}>{tag}", ()),

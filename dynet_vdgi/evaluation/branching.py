@@ -26,11 +26,12 @@ def right_branching(n_words: int) -> Tree:
 
 
 def random_transitions(n_words: int, rng: np.random.Generator) -> Tree:
-    """A tree from arc-standard actions drawn uniformly from the legal ones; the last word left is the root.
+    """A tree from arc-standard actions drawn uniformly from the legal ones; the last word left is
+    the root.
 
-    SHIFT is legal while words remain, LEFT and RIGHT while two are on the stack, and no root symbol is on it:
-    the paper's transition system and its "random" baseline. Not uniform over trees. Takes 2n - 1 numbers from
-    `rng` (none for n = 0).
+    SHIFT is legal while words remain, LEFT and RIGHT while two are on the stack, and no root symbol
+    is on it: the paper's transition system and its "random" baseline. Not uniform over trees. Takes
+    2n - 1 numbers from `rng` (none for n = 0).
     """
     heads = [0] * n_words
     stack: list[int] = []
@@ -38,7 +39,8 @@ def random_transitions(n_words: int, rng: np.random.Generator) -> Tree:
     for draw in rng.random(max(0, 2 * n_words - 1)).tolist():
         can_shift = next_word <= n_words
         can_reduce = len(stack) >= 2
-        action = int(draw * (can_shift + 2 * can_reduce)) + (not can_shift)  # 0 SHIFT, 1 LEFT, 2 RIGHT
+        # 0 SHIFT, 1 LEFT, 2 RIGHT
+        action = int(draw * (can_shift + 2 * can_reduce)) + (not can_shift)
         if action == 0:
             stack.append(next_word)
             next_word += 1

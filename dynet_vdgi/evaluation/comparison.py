@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from dynet_vdgi.evaluation.attachment import LABEL_MEASURES, Evaluation, SentenceTally, length_label, percent
+from dynet_vdgi.evaluation.attachment import (
+    LABEL_MEASURES,
+    Evaluation,
+    SentenceTally,
+    length_label,
+    percent,
+)
 from dynet_vdgi.evaluation.significance import DRAWS, LEVEL, SEED, Difference, Interval, compare
 from dynet_vdgi.system.text_tables import TextTable
 
@@ -24,8 +30,8 @@ LEGEND = "DDA: right heads, that is UAS of the words scored; UDA: right arcs in 
 class Comparison:
     """Bootstrap of a measure of several systems, by length limit; see `significance`.
 
-    `intervals[m][name]` has every system with this measure, `differences[m][name]` the difference of each to
-    the first of them.
+    `intervals[m][name]` has every system with this measure, `differences[m][name]` the difference
+    of each to the first of them.
     """
 
     draws: int
@@ -44,14 +50,19 @@ class Comparison:
         return text
 
 
-def compared(evaluations: Mapping[str, Evaluation], draws: int = DRAWS, measure: str = "dda") -> Comparison:
-    """Intervals of every system, and differences to the first; systems without relations have no "las"."""
+def compared(
+    evaluations: Mapping[str, Evaluation], draws: int = DRAWS, measure: str = "dda"
+) -> Comparison:
+    """Intervals of every system, and differences to the first; systems without relations have no
+    "las"."""
     first = next(iter(evaluations.values()))
     lengths = np.array([words for _, words in first.per_sentence])
     if measure == "las":
         counts = {name: each.labelled for name, each in evaluations.items() if each.has_labels}
     else:
-        counts = {name: tuple(n for n, _ in each.per_sentence) for name, each in evaluations.items()}
+        counts = {
+            name: tuple(n for n, _ in each.per_sentence) for name, each in evaluations.items()
+        }
     names, rows = list(counts), np.array(list(counts.values()))
     comparison = Comparison(draws, {}, {})
     for max_len in first.by_length:
@@ -83,8 +94,8 @@ def format_all(
 ) -> str:
     """Policy, the tables of accuracy in per cent, and the requested break-downs.
 
-    Tables of relations are included if any system has relations. With comparisons, intervals and differences
-    are below the table of a measure.
+    Tables of relations are included if any system has relations. With comparisons, intervals and
+    differences are below the table of a measure.
     """
     first = next(iter(evaluations.values()))
     has_labels = any(evaluation.has_labels for evaluation in evaluations.values())
@@ -94,18 +105,26 @@ def format_all(
     for measure, (title, value_of) in _MEASURES.items():
         if measure in LABEL_MEASURES and not has_labels:
             continue
-        shown = {n: each for n, each in evaluations.items() if each.has_labels or measure not in LABEL_MEASURES}
+        shown = {
+            n: each
+            for n, each in evaluations.items()
+            if each.has_labels or measure not in LABEL_MEASURES
+        }
         rows = [
             ["sentences", *(str(tally.sentences) for tally in first.by_length.values())],
             ["words", *(str(tally.words) for tally in first.by_length.values())],
         ]
         for name, evaluation in shown.items():
-            rows.append([name, *(percent(value_of(tally)) for tally in evaluation.by_length.values())])
+            rows.append(
+                [name, *(percent(value_of(tally)) for tally in evaluation.by_length.values())]
+            )
         tables = [TextTable([title, *lengths], rows)]
         if (comparison := comparisons.get(measure)) is not None:
             intervals = []
             for name in shown:
-                intervals.append([name, *(_interval(found[name]) for found in comparison.intervals.values())])
+                intervals.append(
+                    [name, *(_interval(found[name]) for found in comparison.intervals.values())]
+                )
             differences = []
             for name in next(iter(comparison.differences.values())):
                 gaps = [found[name] for found in comparison.differences.values()]
@@ -119,7 +138,9 @@ def format_all(
     for name in by:
         rows = []
         for key, cell in first.breakdowns[name].items():
-            shares = (percent(evaluation.breakdowns[name][key].dda) for evaluation in evaluations.values())
+            shares = (
+                percent(evaluation.breakdowns[name][key].dda) for evaluation in evaluations.values()
+            )
             rows.append([key, str(cell.words), *shares])
         parts.append(TextTable([name, "words", *evaluations], rows).text())
     return "\n\n".join(parts)
@@ -130,7 +151,8 @@ def _interval(cell: Interval) -> str:
 
 
 def _signed(fraction: float) -> str:
-    return "-" if math.isnan(fraction) else f"{round(100 * fraction, 1) + 0.0:+.1f}"  # + 0.0: never -0.0
+    # + 0.0: never -0.0
+    return "-" if math.isnan(fraction) else f"{round(100 * fraction, 1) + 0.0:+.1f}"
 
 
 def p_text(p: float) -> str:
@@ -141,13 +163,14 @@ def p_text(p: float) -> str:
 
 
 def to_dict(
-    evaluations: Mapping[str, Evaluation], comparisons: Mapping[str, Comparison] = MappingProxyType({})
+    evaluations: Mapping[str, Evaluation],
+    comparisons: Mapping[str, Comparison] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Everything about several systems on one treebank, ready for JSON.
 
-    With comparisons, every cell of "by_length" has a "dda_interval" [low, high] (null over nothing) and, with
-    relations, a "las_interval"; "bootstrap" holds the method and the "differences" and "las_differences" to
-    the first system that has the measure.
+    With comparisons, every cell of "by_length" has a "dda_interval" [low, high] (null over nothing)
+    and, with relations, a "las_interval"; "bootstrap" holds the method and the "differences" and
+    "las_differences" to the first system that has the measure.
     """
     policy = next(iter(evaluations.values())).policy
     systems = {name: evaluation.to_dict() for name, evaluation in evaluations.items()}
@@ -160,10 +183,18 @@ def to_dict(
         first, *others = next(iter(comparison.intervals.values()))
         prefix = "" if measure == "dda" else f"{measure}_"
         if measure == "dda":
-            bootstrap = {"draws": comparison.draws, "level": LEVEL, "seed": SEED, "note": comparison.note}
+            bootstrap = {
+                "draws": comparison.draws,
+                "level": LEVEL,
+                "seed": SEED,
+                "note": comparison.note,
+            }
         bootstrap[f"{prefix}differences_to"] = first
         bootstrap[f"{prefix}differences"] = {
-            name: {length_label(m): cells[name].to_dict() for m, cells in comparison.differences.items()}
+            name: {
+                length_label(m): cells[name].to_dict()
+                for m, cells in comparison.differences.items()
+            }
             for name in others
         }
     return {"policy": policy, "systems": systems, **({"bootstrap": bootstrap} if bootstrap else {})}

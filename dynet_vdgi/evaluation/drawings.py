@@ -57,19 +57,23 @@ class Drawing:
         return self.svg()
 
 
-def draw(sentences: OneOrMore, gold: OneOrMore | None = None, *, protocol: str | Protocol = STANDARD) -> Drawing:
+def draw(
+    sentences: OneOrMore, gold: OneOrMore | None = None, *, protocol: str | Protocol = STANDARD
+) -> Drawing:
     """Draws the tree of a sentence, of several, or of a file; with gold trees, marks every arc.
 
     The note below a tree counts the heads that `evaluate` counts under the protocol. Without gold trees, heads may be
     missing and need not be a tree: what is wrong stands below it.
 
-    Raises: DataError if no sentence has heads, if one of a file that is compared has no tree, or differs from the gold
-    one.
+    Raises: DataError if no sentence has heads, if one of a file that is compared has no tree, or
+    differs from the gold one.
     """
     several = _several(sentences, "unchecked" if gold is None else "required")
     if gold is None:
         has_heads = any(sentence.heads is not None for sentence in several)
-        return Drawing([tree_of(with_heads(sentence) if has_heads else sentence) for sentence in several])
+        return Drawing(
+            [tree_of(with_heads(sentence) if has_heads else sentence) for sentence in several]
+        )
     right = [sentence for sentence, _ in matched(_several(gold, "required"), several)]
     return Drawing([tree_of(*both, protocol=protocol) for both in zip(several, right)])
 
@@ -83,24 +87,32 @@ def tree_of(
 ) -> DrawnTree:
     """The drawing of a sentence, compared with gold if given. Raises: DataError without heads."""
     if sentence.heads is None:
-        path, line = (sentence.source.path, sentence.source.line) if sentence.source else ("<sentence>", None)
+        path, line = (
+            (sentence.source.path, sentence.source.line)
+            if sentence.source
+            else ("<sentence>", None)
+        )
         raise DataError(path, line, "the sentence has no heads", "only trees can be drawn")
     tree = drawn(sentence, caption)
     if gold is None:
         return tree
     relations: Sequence[str] = tree.relations
     note = _note(gold, sentence, scoring_protocol(protocol))
-    if relations and are_labels([gold.deprels]):  # `obj/nsubj`: only the relation is wrong, as LAS counts
+    # `obj/nsubj`: only the relation is wrong, as LAS counts
+    if relations and are_labels([gold.deprels]):
         arcs = zip(relations, gold.deprels, sentence.heads, gold.heads or ())
         relations = [
-            f"{own}/{plain(right)}" if head == gold_head and relation_of(own) != relation_of(right) else own
+            f"{own}/{plain(right)}"
+            if head == gold_head and relation_of(own) != relation_of(right)
+            else own
             for own, right, head, gold_head in arcs
         ]
     return tree._replace(gold=gold.heads, note=note, relations=relations, sure=None)
 
 
 def tree_text(tree: DrawnTree, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
-    """One tree drawn with characters, under its caption. Raises: ValueError as `drawing.terminal.text`."""
+    """One tree drawn with characters, under its caption. Raises: ValueError as
+    `drawing.terminal.text`."""
     drawn = text(tree, width, colour=colour)
     return f"{tree.caption}\n{drawn}" if tree.caption else drawn
 
@@ -117,12 +129,15 @@ def _several(sentences: OneOrMore, heads: HeadPolicy) -> list[Sentence]:
 
 
 def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:
-    """Number of right heads and, if it differs, of those with the right relation, as `evaluate` counts."""
+    """Number of right heads and, if it differs, of those with the right relation, as `evaluate`
+    counts."""
     scored = under(protocol, gold, Predicted(tuple(sentence.heads or ()), sentence.deprels))
     if scored is None:
         return f"not scored under protocol {protocol.name}"
     has_relations = are_labels([gold.deprels]) and are_labels([sentence.deprels])
-    tally = score_sentence(scored[0], scored[1].heads, scored[1].relations if has_relations else None)
+    tally = score_sentence(
+        scored[0], scored[1].heads, scored[1].relations if has_relations else None
+    )
     differ = tally.labelled not in (None, tally.directed)
     labelled = f", {tally.labelled} with their relations" if differ else ""
     removed = ", without punctuation" if protocol.removed_tags else ""

@@ -1,4 +1,5 @@
-"""Pairs the sentences of a gold file with those of a parse, and checks that both hold the same words."""
+"""Pairs the sentences of a gold file with those of a parse, and checks that both hold the same
+words."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ class Predicted(NamedTuple):
     relations: tuple[str, ...] = ()  # (n,), or empty if the parse has none
 
 
-def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tuple[Sentence, Predicted]]:
+def matched(
+    gold: Iterable[Sentence], parsed: Iterable[Parsed]
+) -> Iterator[tuple[Sentence, Predicted]]:
     """Each gold sentence with the predicted tree of all its words; both sides are read lazily.
 
     Raises: DataError, naming file and line on both sides, if they differ or heads are missing.
@@ -51,17 +54,25 @@ def matched(gold: Iterable[Sentence], parsed: Iterable[Parsed]) -> Iterator[tupl
         if parse is None:
             path, _ = _place(last_parsed, "prediction")
             begins = f"{_where(sentence)} begins sentence {number}"
-            raise DataError(path, None, f"ends after {count(number - 1, 'sentence')}, but {begins}", _SAME)
+            raise DataError(
+                path, None, f"ends after {count(number - 1, 'sentence')}, but {begins}", _SAME
+            )
         last_gold, last_parsed = sentence, parse
         if not isinstance(parse, Sentence):
             _heads(parse, number)
         _check_same_words(sentence, parse, number)
         gold_heads(sentence)
-        yield sentence, Predicted(_heads(parse, number), parse.deprels if isinstance(parse, Sentence) else ())
+        yield (
+            sentence,
+            Predicted(_heads(parse, number), parse.deprels if isinstance(parse, Sentence) else ()),
+        )
 
 
-def under(protocol: Protocol, gold: Sentence, predicted: Predicted) -> tuple[Sentence, Predicted] | None:
-    """A gold sentence as the protocol leaves it, and the predicted tree of its words; None: not scored.
+def under(
+    protocol: Protocol, gold: Sentence, predicted: Predicted
+) -> tuple[Sentence, Predicted] | None:
+    """A gold sentence as the protocol leaves it, and the predicted tree of its words; None: not
+    scored.
 
     Only the gold side, its tags and its tree, decides which words are removed. Predicted heads are
     re-attached like the gold ones. Raises: DataError without gold heads.
@@ -69,7 +80,9 @@ def under(protocol: Protocol, gold: Sentence, predicted: Predicted) -> tuple[Sen
     kept, positions = without_punctuation(gold, protocol.removed_tags)
     if not len(kept) or (protocol.projective_only and not is_projective(gold_heads(kept))):
         return None
-    relations = tuple([predicted.relations[p - 1] for p in positions]) if predicted.relations else ()
+    relations = (
+        tuple([predicted.relations[p - 1] for p in positions]) if predicted.relations else ()
+    )
     return kept, Predicted(heads_without(predicted.heads, positions), relations)
 
 
@@ -86,7 +99,9 @@ def _heads(parse: Parsed, number: int) -> Tree:
     if isinstance(parse, Sentence):
         if parse.heads is None:
             path, line = _place(parse, "prediction")
-            raise DataError(path, line, f"sentence {number} has no heads", "is it the file that was parsed?")
+            raise DataError(
+                path, line, f"sentence {number} has no heads", "is it the file that was parsed?"
+            )
         return parse.heads
     is_list = isinstance(parse, (Sequence, np.ndarray))
     if not is_list or not all(isinstance(head, (int, np.integer)) for head in parse):
@@ -96,7 +111,8 @@ def _heads(parse: Parsed, number: int) -> Tree:
 
 
 def check_tree(sentence: Sentence, heads: Tree, which: str) -> None:
-    """Raises: DataError, the heads of a sentence are no tree with one root, for the reasons of the reader."""
+    """Raises: DataError, the heads of a sentence are no tree with one root, for the reasons of the
+    reader."""
     n = len(heads)
     if not n or (heads.count(0) == 1 and min(heads) >= 0 and max(heads) <= n and not cycle(heads)):
         return
@@ -116,11 +132,17 @@ def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
     path, line = _place(parse, "prediction")
     if len(gold) != len(parse):
         found = count(len(parse), "word" if isinstance(parse, Sentence) else "head")
-        message = f"sentence {number} has {found}, but {_where(gold)} has {count(len(gold), 'word')}"
+        message = (
+            f"sentence {number} has {found}, but {_where(gold)} has {count(len(gold), 'word')}"
+        )
         is_stripped = len(parse) == len(without_punctuation(gold)[0])
         if isinstance(parse, Sentence):
             is_stripped = parse.forms == without_punctuation(gold)[0].forms
-        hint = "its punctuation is missing; score a parse of the complete file" if is_stripped else _SAME
+        hint = (
+            "its punctuation is missing; score a parse of the complete file"
+            if is_stripped
+            else _SAME
+        )
         raise DataError(path, line, message, hint)
     if isinstance(parse, Sentence):
         word = next(w for w, (a, b) in enumerate(zip(gold.forms, parse.forms), 1) if a != b)

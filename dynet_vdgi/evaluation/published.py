@@ -27,13 +27,15 @@ _SAME_MODEL = {
     "UnivRules": "UniversalRules",
     "L-WeaklySup": "L-WeaklySupervised",
     "Conv-MST": "Convex-MST",
-    "RL-PC": "WeaklySupervised",  # table 3 does not say whose expectations; its figure equals table 4's
+    # table 3 does not say whose expectations; its figure equals table 4's
+    "RL-PC": "WeaklySupervised",
 }
 """Models that have two names in the tables of the paper."""
 
 
 class PublishedFigure(NamedTuple):
-    """One number of one table; DDA and UDA in per cent. `best` and `std` are None if none was printed."""
+    """One number of one table; DDA and UDA in per cent. `best` and `std` are None if none was
+    printed."""
 
     table: str
     model: str
@@ -52,7 +54,8 @@ def same_model(model: str) -> str:
 
 
 def model_of(systems: Mapping[str, str], models: set[str]) -> dict[str, str]:
-    """The published model of each system: its name (a value), or that without -SUFFIXes; "" if there is none.
+    """The published model of each system: its name (a value), or that without -SUFFIXes; "" if
+    there is none.
 
     >>> model_of({"ours": "UniversalRules-dev", "best": "best"}, {"UnivRules"})
     {'ours': 'UnivRules', 'best': ''}
@@ -70,4 +73,6 @@ def read() -> list[PublishedFigure]:
     """All figures of the file, in its order."""
     with open(resources() / "published.csv", encoding="utf-8", newline="") as handle:
         _, *rows = csv.reader(handle)
-    return msgspec.convert([[cell or None for cell in row] for row in rows], list[PublishedFigure], strict=False)
+    return msgspec.convert(
+        [[cell or None for cell in row] for row in rows], list[PublishedFigure], strict=False
+    )

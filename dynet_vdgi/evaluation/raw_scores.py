@@ -1,14 +1,15 @@
 """Scores of parses of raw text, whose tokens and sentences may differ from the gold ones.
 
-They are those of the CoNLL 2018 shared task (Zeman et al. 2018, section 4): F1 of what both sides have.
-Forms are compared without white space, so both sides must hold the same characters. A token, a sentence or a
-word that is a token is right if it covers the same characters. Multiword tokens of either side that overlap
-make a span, in which words are aligned by a longest common subsequence of their lower-cased forms. Tags,
-features, lemmas and trees are compared for aligned words; F1 then counts the words of both sides. Beyond the
-task, whose script refuses gold words without heads, UAS and LAS leave these and what is aligned with them out.
+They are those of the CoNLL 2018 shared task (Zeman et al. 2018, section 4): F1 of what both sides
+have. Forms are compared without white space, so both sides must hold the same characters. A token,
+a sentence or a word that is a token is right if it covers the same characters. Multiword tokens of
+either side that overlap make a span, in which words are aligned by a longest common subsequence of
+their lower-cased forms. Tags, features, lemmas and trees are compared for aligned words; F1 then
+counts the words of both sides. Beyond the task, whose script refuses gold words without heads, UAS
+and LAS leave these and what is aligned with them out.
 
-Where a span has a form twice, there may be several alignments, all as long; the script of the shared task,
-whose spans are sometimes larger than its definition says, may then choose another one.
+Where a span has a form twice, there may be several alignments, all as long; the script of the
+shared task, whose spans are sometimes larger than its definition says, may then choose another one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,18 @@ from dynet_vdgi.system.text_tables import aligned as laid_out
 
 logger = logging.getLogger("dynet_vdgi")
 
-METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS")
+METRICS = (
+    "Tokens",
+    "Sentences",
+    "Words",
+    "UPOS",
+    "XPOS",
+    "UFeats",
+    "AllTags",
+    "Lemmas",
+    "UAS",
+    "LAS",
+)
 
 _UNIVERSAL = """
 PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood Tense
@@ -105,8 +117,8 @@ class Side:
 def read(path: AnyPath, *, only_trees: bool = False) -> Side:
     """A CoNLL-U file.
 
-    Raises: DataError, it is malformed, or a head is outside its sentence; with `only_trees` also for a cycle,
-    several roots, or none.
+    Raises: DataError, it is malformed, or a head is outside its sentence; with `only_trees` also
+    for a cycle, several roots, or none.
     """
     side = Side(str(path), "", [], [], [], [], [], [], [], [], [])
     forms, place = [], 0
@@ -134,12 +146,20 @@ def read(path: AnyPath, *, only_trees: bool = False) -> Side:
                 continue
             if not (NUMBER.fullmatch(head) and int(head) <= n_words):
                 where = f"HEAD {head[:20]!r} of word {columns[0]}"
-                hint = "vdgi annotate opens it, to mend it there" if head.isdecimal() else "a number, or _ for none"
-                raise DataError(side.path, sentence.block.line, f"{where} is no word of the sentence", hint)
+                hint = (
+                    "vdgi annotate opens it, to mend it there"
+                    if head.isdecimal()
+                    else "a number, or _ for none"
+                )
+                raise DataError(
+                    side.path, sentence.block.line, f"{where} is no word of the sentence", hint
+                )
             side.heads.append(first + int(head) - 1 if int(head) else -1)
         if only_trees:
             block, heads = sentence.block, [columns[_HEAD] for columns in side.columns[first:]]
-            rows = [row for row, line in enumerate(block.lines) if line.partition("\t")[0].isdecimal()]
+            rows = [
+                row for row, line in enumerate(block.lines) if line.partition("\t")[0].isdecimal()
+            ]
             check = BlockCheck(side.path, block.line)
             reading.tree_of(check, heads, rows, "partial" if "_" in heads else "required", warn)
     side.characters = "".join(forms)
@@ -154,13 +174,15 @@ def _without_spaces(form: str) -> str:
 def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str, Score]]:
     """The score of each of METRICS, by path of the parse.
 
-    Raises: DataError, a file is malformed, its heads are no trees, or a parse holds other characters than the
-    gold file.
+    Raises: DataError, a file is malformed, its heads are no trees, or a parse holds other
+    characters than the gold file.
     """
     reference = read(gold, only_trees=True)
     if missing := reference.heads.count(NO_HEAD):
         message = "%s: %s of %s without HEAD: UAS and LAS are those of the others"
-        logger.warning(message, shown_path(gold), f"{missing:,}", count(len(reference.words), "word"))
+        logger.warning(
+            message, shown_path(gold), f"{missing:,}", count(len(reference.words), "word")
+        )
     return {str(path): compared(reference, read(path, only_trees=True)) for path in parses}
 
 
@@ -220,7 +242,9 @@ def _value(columns: Sequence[str], number: int) -> str:
 
 @lru_cache(maxsize=1 << 12)
 def _universal(feats: str) -> str:
-    return "|".join(sorted(part for part in feats.split("|") if part.partition("=")[0] in UNIVERSAL))
+    return "|".join(
+        sorted(part for part in feats.split("|") if part.partition("=")[0] in UNIVERSAL)
+    )
 
 
 def check_same_characters(gold: Side, found: Side) -> None:
@@ -248,14 +272,21 @@ def check_same_characters(gold: Side, found: Side) -> None:
 def aligned(gold: Side, found: Side) -> list[tuple[int, int]]:
     """Pairs of numbers of words that stand for each other, in their order."""
     spans = _joined([side.words[first] for side in (gold, found) for first, _ in side.multiword])
-    (ours, by_gold), (theirs, by_found) = _sorted_out(gold.words, spans), _sorted_out(found.words, spans)
+    (ours, by_gold), (theirs, by_found) = (
+        _sorted_out(gold.words, spans),
+        _sorted_out(found.words, spans),
+    )
     pairs = [(n, by_found[span]) for span, n in by_gold.items() if span in by_found]
     for (begin, _), a, b in zip(spans, ours, theirs):
         if len(a) * len(b) > MOST_PAIRS:
             line = found.lines[bisect_right([start for start, _ in found.tokens], begin) - 1]
             message = f"multiword tokens overlap those of {gold.path} in a chain of {max(len(a), len(b))} words"
-            raise DataError(found.path, line, message, "no text has that: is one of the files damaged?")
-        common = longest_common([gold.columns[n][1].lower() for n in a], [found.columns[n][1].lower() for n in b])
+            raise DataError(
+                found.path, line, message, "no text has that: is one of the files damaged?"
+            )
+        common = longest_common(
+            [gold.columns[n][1].lower() for n in a], [found.columns[n][1].lower() for n in b]
+        )
         pairs += [(a[g], b[f]) for g, f in common]
     return sorted(pairs)
 
@@ -271,7 +302,9 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
     return joined
 
 
-def _sorted_out(words: Sequence[Span], spans: Sequence[Span]) -> tuple[list[list[int]], dict[Span, int]]:
+def _sorted_out(
+    words: Sequence[Span], spans: Sequence[Span]
+) -> tuple[list[list[int]], dict[Span, int]]:
     """The numbers of the words inside each span, and those of the other words by what they cover."""
     inside: list[list[int]] = [[] for _ in spans]
     others: dict[Span, int] = {}
@@ -312,15 +345,19 @@ def longest_common(left: Sequence[str], right: Sequence[str]) -> list[tuple[int,
 
 
 def shown(by_name: Mapping[str, Mapping[str, Score]]) -> str:
-    """F1 by file, a line each, from 0 to 100, `-` where the gold file says nothing; for a single file precision and
-    recall, too."""
+    """F1 by file, a line each, from 0 to 100, `-` where the gold file says nothing; for a single
+    file precision and recall, too."""
     if len(by_name) == 1:
         ((name, found),) = by_name.items()
         rows = [[name, "precision", "recall", "F1"]]
-        rows += [[m, *(_percent(s, v) for v in (s.precision, s.recall, s.f1))] for m, s in found.items()]
+        rows += [
+            [m, *(_percent(s, v) for v in (s.precision, s.recall, s.f1))] for m, s in found.items()
+        ]
     else:
         rows = [["F1", *METRICS]]
-        rows += [[name, *(_percent(s, s.f1) for s in found.values())] for name, found in by_name.items()]
+        rows += [
+            [name, *(_percent(s, s.f1) for s in found.values())] for name, found in by_name.items()
+        ]
     return laid_out(rows)
 
 

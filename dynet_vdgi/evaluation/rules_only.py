@@ -1,7 +1,9 @@
-"""Parsing with the prior alone: arc potentials from rules, short arcs preferred, exact projective decoding.
+"""Parsing with the prior alone: arc potentials from rules, short arcs preferred, exact projective
+decoding.
 
-It learns nothing and nearly reaches the paper's accuracy, so a trained model below it has failed. Rule scores are
-so coarse that the best tree is seldom unique. So seeded noise breaks ties, and figures are averaged over seeds.
+It learns nothing and nearly reaches the paper's accuracy, so a trained model below it has failed.
+Rule scores are so coarse that the best tree is seldom unique. So seeded noise breaks ties, and
+figures are averaged over seeds.
 """
 
 from __future__ import annotations
@@ -36,12 +38,14 @@ def rules_only(sentences: Sequence[Sentence], prior: Prior, seed: int) -> list[T
 
 
 def break_ties(scores: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """The scores plus noise far below any real difference between them, which breaks ties at random."""
+    """The scores plus noise far below any real difference between them, which breaks ties at
+    random."""
     return scores + 1e-6 * rng.random(scores.shape)
 
 
 def baseline_trees(sentences: Sequence[Sentence], rules: RuleSet) -> dict[str, Draws]:
-    """The trees of each baseline; punctuation must be removed from the sentences unless it is scored.
+    """The trees of each baseline; punctuation must be removed from the sentences unless it is
+    scored.
 
     "rules only" uses the given rule table, whose measurements are taken in these sentences.
     """

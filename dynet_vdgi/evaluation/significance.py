@@ -1,11 +1,13 @@
-"""How much a score depends on the choice of test sentences: bootstrap intervals, tests of two systems.
+"""How much a score depends on the choice of test sentences: bootstrap intervals, tests of two
+systems.
 
-Each draw takes as many whole sentences as there are, with replacement, because the words of one sentence are
-not independent. A draw's DDA is its number of right words over its number of words, as in `Tally`.
+Each draw takes as many whole sentences as there are, with replacement, because the words of one
+sentence are not independent. A draw's DDA is its number of right words over its number of words, as
+in `Tally`.
 
-Interval: between the (1 - level) / 2 and (1 + level) / 2 quantiles of the draws' DDA (percentile interval,
-Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). It is somewhat too narrow for few
-sentences, and says nothing for one.
+Interval: between the (1 - level) / 2 and (1 + level) / 2 quantiles of the draws' DDA (percentile
+interval, Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). It is somewhat
+too narrow for few sentences, and says nothing for one.
 
 Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of draws whose
 difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|. This is the two-sided
@@ -13,9 +15,9 @@ form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who move the 
 of no difference; Koehn counts the draws in which the order is reversed, which gives half of p if the draws
 are symmetric. The observed sentences count as one more draw, so p is never below 1 / (draws + 1).
 
-All this is about the choice of test sentences. It does not cover the variation between training runs: with
-several seeds, give each its own row and look at their spread as well. Counts of right words may be means over
-runs; the interval is then for the mean over exactly these runs.
+All this is about the choice of test sentences. It does not cover the variation between training
+runs: with several seeds, give each its own row and look at their spread as well. Counts of right
+words may be means over runs; the interval is then for the mean over exactly these runs.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference(Interval):
-    """A score minus another, its interval, and the two-sided p of no difference; NaN as in `Interval`."""
+    """A score minus another, its interval, and the two-sided p of no difference; NaN as in
+    `Interval`."""
 
     p: float
 
@@ -68,14 +71,17 @@ def compare(
     level: float = LEVEL,
     seed: int = SEED,
 ) -> tuple[list[Interval], list[Difference]]:
-    """Intervals of S systems, and the differences from the first of all others (S - 1), on the same draws.
+    """Intervals of S systems, and the differences from the first of all others (S - 1), on the same
+    draws.
 
     `correct` (S, n) counts the right words of each sentence, `words` (n,) all its words.
     """
     counts, lengths = np.asarray(correct, dtype=float), np.asarray(words, dtype=float)
     if not lengths.size:
         nothing = (float("nan"),) * 3
-        return [Interval(*nothing)] * len(counts), [Difference(*nothing, float("nan"))] * (len(counts) - 1)
+        return [Interval(*nothing)] * len(counts), [Difference(*nothing, float("nan"))] * (
+            len(counts) - 1
+        )
     observed = counts.sum(axis=1) / lengths.sum()  # (S,)
     sums = _resampled_sums(np.column_stack([*counts, lengths]), draws, seed)  # (draws, S + 1)
     drawn = sums[:, :-1] / sums[:, -1:]  # (draws, S)
@@ -84,14 +90,17 @@ def compare(
     differences = []
     for gap, d in zip(gaps, drawn_gaps):
         as_far = np.count_nonzero(np.abs(d - gap) >= abs(gap) - _ROUNDING)
-        differences.append(Difference(float(gap), *_limits(d, level), float((1 + as_far) / (1 + len(d)))))
+        differences.append(
+            Difference(float(gap), *_limits(d, level), float((1 + as_far) / (1 + len(d))))
+        )
     return intervals, differences
 
 
 def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
     """Column sums (draws, K) of rows drawn from `columns` (n, K), n rows a draw.
 
-    In a large test set many rows are equal. Then it is enough to draw the count of each distinct row.
+    In a large test set many rows are equal. Then it is enough to draw the count of each distinct
+    row.
     """
     rng, n_rows = np.random.default_rng(seed), len(columns)
     different, times = np.unique(columns, axis=0, return_counts=True)
@@ -101,7 +110,9 @@ def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
     for start in range(0, draws, at_once):
         n_draws = min(at_once, draws - start)
         if is_multinomial:
-            sums[start : start + n_draws] = rng.multinomial(n_rows, times / n_rows, n_draws) @ different
+            sums[start : start + n_draws] = (
+                rng.multinomial(n_rows, times / n_rows, n_draws) @ different
+            )
             continue
         picked = rng.integers(n_rows, size=(n_draws, n_rows), dtype=np.int32)
         for k, column in enumerate(columns.T.copy()):

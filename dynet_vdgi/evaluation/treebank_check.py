@@ -43,7 +43,8 @@ class Summary:
     trained_sentences: int = 0
     trained_words: int = 0
     tags: Counter[str] = field(default_factory=Counter)
-    kept_tags: Counter[str] = field(default_factory=Counter)  # without punctuation, as all fields below
+    # without punctuation, as all fields below
+    kept_tags: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
     arcs: int = 0
     rule_arcs: int = 0
@@ -87,14 +88,18 @@ class Summary:
         self.projective += is_projective(sentence.heads)
         self.arcs += len(kept)
         tags = ("ROOT", *kept.tags)
-        self.rule_arcs += sum((tags[head], tag) in self._pairs for tag, head in zip(kept.tags, kept.heads))
+        self.rule_arcs += sum(
+            (tags[head], tag) in self._pairs for tag, head in zip(kept.tags, kept.heads)
+        )
 
     def lines(self, with_unused: bool = True) -> list[str]:
         """What is in the file, for people; `with_unused`: also rules whose tags it lacks."""
         if not self.sentences:
             return ["  no sound sentence: nothing to describe"]
         others = f"{count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')}"
-        tag_set = ud_version(self.tags) or "UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
+        tag_set = (
+            ud_version(self.tags) or "UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
+        )
         if {"CONJ", "CCONJ"} <= set(self.tags):
             tag_set = "UD 1 and UD 2 mixed: CONJ and CCONJ are the same tag in these"
         if 2 * sum(n for tag, n in self.tags.items() if tag in UD_TAGS) < self.words:
@@ -112,7 +117,11 @@ class Summary:
             previous = band
         facts = [
             ("sentences", f"{self.sentences:,}"),
-            ("words", f"{self.words:,}" + f" ({others})" * bool(self.multiword_tokens or self.empty_nodes)),
+            (
+                "words",
+                f"{self.words:,}"
+                + f" ({others})" * bool(self.multiword_tokens or self.empty_nodes),
+            ),
             ("tags", listed([f"{tag} {n}" for tag, n in self.tags.most_common()], limit("tags"))),
             ("tag set", tag_set),
             ("lengths", f"{', '.join(bands)} (without punctuation)"),
@@ -125,7 +134,9 @@ class Summary:
             facts.append(("trees", f"{whole}; {partial} besides" if self.in_part else whole))
             if self.rules.text:  # universal models have no rules
                 covered = 100 * self.rule_arcs / max(self.arcs, 1)
-                facts.append(("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)"))
+                facts.append(
+                    ("rules", f"hold for {covered:.1f} % of the arcs (without punctuation)")
+                )
         else:
             none = "none (not needed for training or parsing)"
             facts.append(("trees", f"{partial}, none whole" if self.in_part else none))
@@ -134,7 +145,10 @@ class Summary:
         if unused and with_unused:
             rules = " ".join(map(str, unused))
             result.append(f"  rules that cannot apply (tag absent from this file): {rules}")
-        of_rules = (*tag_warnings(self.kept_tags, self.rules), *unknown_tags(self.rules, set(self.tags)))
+        of_rules = (
+            *tag_warnings(self.kept_tags, self.rules),
+            *unknown_tags(self.rules, set(self.tags)),
+        )
         if self.repeated:
             result.append(f"  {_repeated(self.repeated, self.first_repeated)}")
         warnings = (*uninformative_warnings(self.kept_tags), *of_rules)
@@ -145,7 +159,9 @@ def _repeated(n_sentences: int, first: str) -> str:
     """The note about sentences with the same sent_id, which this program can use, but UD forbids."""
     which = f"1 sentence has the sent_id of an earlier one: {first}"
     if n_sentences > 1:
-        which = f"{count(n_sentences, 'sentence')} have the sent_id of an earlier one, such as {first}"
+        which = (
+            f"{count(n_sentences, 'sentence')} have the sent_id of an earlier one, such as {first}"
+        )
     return f"{which} (UD forbids that; vdgi release renames them)"
 
 
@@ -164,7 +180,8 @@ def check(
 ) -> Summary:
     """The contents of a file; calls `on_fault` with each fault and skips the faulty sentence.
 
-    Some heads may be missing; the others are checked. `protocol` and `max_len` are the settings for training.
+    Some heads may be missing; the others are checked. `protocol` and `max_len` are the settings for
+    training.
 
     Raises: `DataError` for the first fault, without `on_fault`.
     """

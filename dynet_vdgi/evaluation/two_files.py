@@ -1,8 +1,10 @@
-"""Two annotations of one text: which words stand for each other, in what they differ, how far they agree.
+"""Two annotations of one text: which words stand for each other, in what they differ, how far they
+agree.
 
-Both files must hold the same characters; their sentences, tokens and words may differ. Words are aligned as
-in `raw_scores`. A column of two words is comparable if both have a value in it. `_` in FEATS is a value (no
-features), unless a whole file has nothing else there. Heads agree if they are aligned words, or both ROOT.
+Both files must hold the same characters; their sentences, tokens and words may differ. Words are
+aligned as in `raw_scores`. A column of two words is comparable if both have a value in it. `_` in
+FEATS is a value (no features), unless a whole file has nothing else there. Heads agree if they are
+aligned words, or both ROOT.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ class Pair(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The shortest stretch of text that is whole sentences in both files: mostly one sentence of each."""
+    """The shortest stretch of text that is whole sentences in both files: mostly one sentence of
+    each."""
 
     ones: range  # sentences of the first file, from 0
     others: range
@@ -42,7 +45,8 @@ class Stretch(NamedTuple):
 
 
 class TwoValues(NamedTuple):
-    """What both files have in a column of two words; heads are numbers in their sentences, `_` for none."""
+    """What both files have in a column of two words; heads are numbers in their sentences, `_` for
+    none."""
 
     column: str
     pair: Pair
@@ -70,7 +74,11 @@ class TwoFiles:
     def empty(self) -> frozenset[str]:
         """The columns that one of the files leaves empty."""
         sides = self.one.columns, self.other.columns
-        return frozenset(name for name, k in COLUMNS.items() if any(all(w[k] == "_" for w in side) for side in sides))
+        return frozenset(
+            name
+            for name, k in COLUMNS.items()
+            if any(all(w[k] == "_" for w in side) for side in sides)
+        )
 
     @cached_property
     def _partner(self) -> dict[int, int]:
@@ -79,12 +87,15 @@ class TwoFiles:
 
     def is_comparable(self, pair: Pair, column: str) -> bool:
         """Whether both words have a value in the column."""
-        return column not in self.empty and (column == "feats" or "_" not in self.values(pair, column))
+        return column not in self.empty and (
+            column == "feats" or "_" not in self.values(pair, column)
+        )
 
     def is_same(self, pair: Pair, column: str) -> bool:
         """Whether both words have the same value; two without one have."""
         if column == "head":
-            head = self.other.heads[pair.other]  # a word without a partner is like no word of the first file
+            # a word without a partner is like no word of the first file
+            head = self.other.heads[pair.other]
             return self.one.heads[pair.one] == (self._partner.get(head) if head >= 0 else head)
         one, other = self.values(pair, column)
         return _sorted_feats(one) == _sorted_feats(other) if column == "feats" else one == other
@@ -95,11 +106,16 @@ class TwoFiles:
         return self.one.columns[pair.one][k], self.other.columns[pair.other][k]
 
     def compared(self, pair: Pair) -> list[TwoValues]:
-        """Two words, column by column: what people agree about is counted from it, and what they decide."""
-        return [TwoValues(name, pair, *self.values(pair, name), self.is_same(pair, name)) for name in COLUMNS]
+        """Two words, column by column: what people agree about is counted from it, and what they
+        decide."""
+        return [
+            TwoValues(name, pair, *self.values(pair, name), self.is_same(pair, name))
+            for name in COLUMNS
+        ]
 
     def sent_id(self, stretch: Stretch) -> str:
-        """The name of the first sentence of a stretch in the first file that has one; "" without one."""
+        """The name of the first sentence of a stretch in the first file that has one; "" without
+        one."""
         one, other = self.one.blocks[stretch.ones[0]], self.other.blocks[stretch.others[0]]
         return sent_id_of(one.lines) or sent_id_of(other.lines) or ""
 
@@ -125,7 +141,8 @@ class TwoFiles:
             lengths = {len(words), len(self.other.words_in(others))}
             has_same = len(ones) == len(others) == 1 and lengths == {len(pairs)}
             same_words = has_same and all(
-                self.one.words[a] == self.other.words[b] and self.one.columns[a][1] == self.other.columns[b][1]
+                self.one.words[a] == self.other.words[b]
+                and self.one.columns[a][1] == self.other.columns[b][1]
                 for a, b in pairs
             )
             yield Stretch(ones, others, pairs, same_words)

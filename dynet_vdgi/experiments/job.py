@@ -113,7 +113,9 @@ def record(job: Job, start: Job | None = None) -> Job:
         "data": [_named(job.files["train"]), _named(job.files["dev"])],
         "rules": [_sha256(str(rules_path(settings.rules))), _named(job.files["expectations"])],
         "code": code_version(),
-        "start": {name: value for name, value in start.parts.items() if name != SCORING} if start else {},
+        "start": {name: value for name, value in start.parts.items() if name != SCORING}
+        if start
+        else {},
         SCORING: [_named(job.files["test"]), job.lengths],
     }
     hashed = {name: _hash(value) for name, value in parts.items()}
@@ -121,22 +123,35 @@ def record(job: Job, start: Job | None = None) -> Job:
 
 
 def state(job: Job) -> str:
-    """`done`, `new`, `resume`, or `again` with what has changed, judged by the contents of the folder."""
+    """`done`, `new`, `resume`, or `again` with what has changed, judged by the contents of the
+    folder."""
     if recorded(job.folder / RESULT).get("parts") == job.parts:
         return "done"
     before = recorded(job.folder / RECORD).get("parts")
     if not isinstance(before, dict):
-        return "again (folder changed)" if job.folder.is_dir() and any(job.folder.iterdir()) else "new"
+        return (
+            "again (folder changed)" if job.folder.is_dir() and any(job.folder.iterdir()) else "new"
+        )
     changed = [name for name, value in job.parts.items() if before.get(name) != value]
     return "resume" if changed in ([], [SCORING]) else f"again ({', '.join(changed)} changed)"
 
 
 def commit() -> str:
-    """The commit of the checkout that the program runs from; without one, or without git, the version."""
+    """The commit of the checkout that the program runs from; without one, or without git, the
+    version."""
     checkout = Path(__file__).resolve().parents[2]
     if not (checkout / ".git").exists() or shutil.which("git") is None:
         return __version__
-    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty=+", "--abbrev=7", "--exclude=*"]
+    command = [
+        "git",
+        "-C",
+        str(checkout),
+        "describe",
+        "--always",
+        "--dirty=+",
+        "--abbrev=7",
+        "--exclude=*",
+    ]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
@@ -180,7 +195,9 @@ def in_own_process(job: Job) -> str:
     _make_folder(job)
     log = job.folder / LOG
     begin = log.stat().st_size if log.exists() else 0
-    process = multiprocessing.get_context("spawn").Process(target=work, args=(job.folder,), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(
+        target=work, args=(job.folder,), daemon=True
+    )
     process.start()
     RUNNING.add(process)
     if STOPPED.is_set():
@@ -205,15 +222,18 @@ def _make_folder(job: Job) -> None:
         job.folder.rename(f"{aside}-{number}")
     job.folder.mkdir(parents=True, exist_ok=True)
     (job.folder / RESULT).unlink(missing_ok=True)
-    for unfinished in job.folder.glob(".vdgi-*.tmp"):  # left by a process that was killed while writing
+    # left by a process that was killed while writing
+    for unfinished in job.folder.glob(".vdgi-*.tmp"):
         unfinished.unlink()
     with files.atomic_writer(job.folder / RECORD) as handle:
         handle.write(json.dumps(msgspec.to_builtins(job), ensure_ascii=False, indent=1))
 
 
 def work(folder: Path) -> None:
-    """Does the job of a folder, in a process that ends with its parent and writes to the folder's log."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops this process
+    """Does the job of a folder, in a process that ends with its parent and writes to the folder's
+    log."""
+    # Ctrl-C is for the parent, which stops this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     with open(folder / LOG, "ab") as log:
         os.dup2(log.fileno(), 1)
@@ -232,7 +252,13 @@ def work(folder: Path) -> None:
 
 def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> TableRow:
     test = " ".join("/".join(Path(name).parts[-2:]) for name in job.files["test"])
-    more |= {"language": job.treebank, "seed": job.seed, "commit": commit(), "protocol": job.protocol, "test": test}
+    more |= {
+        "language": job.treebank,
+        "seed": job.seed,
+        "commit": commit(),
+        "protocol": job.protocol,
+        "test": test,
+    }
     return row_of(scored, system=system, **more)
 
 
@@ -245,7 +271,9 @@ def _run(job: Job) -> list[TableRow]:
         rules, counted = load_rules(rules_path(settings.rules)), job.folder / "rules.txt"
         with files.atomic_writer(counted) as handle:
             data = settings.data
-            handle.write(estimated_rules(job.files["expectations"], rules, data.max_len, data.tags).text)
+            handle.write(
+                estimated_rules(job.files["expectations"], rules, data.max_len, data.tags).text
+            )
         settings = merge(settings, {"rules": str(counted), "posterior": {"expectations": "rates"}})
         names = ", ".join(Path(name).name for name in job.files["expectations"])
         used = [f"{names}: expectations of the rules counted in its trees"]
@@ -265,7 +293,10 @@ def _run(job: Job) -> list[TableRow]:
         parser.parse([test], output)
         trees.append(output)
     parsing_s = max(time.process_time() - start, 1e-9)
-    sentences = [[s for path in each for s in reading.read(path, heads="required")] for each in (tests, trees)]
+    sentences = [
+        [s for path in each for s in reading.read(path, heads="required")]
+        for each in (tests, trees)
+    ]
     scored = evaluate(*sentences, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
     used += recorded(begin / RESULT)["rows"][0]["gold_trees"].split("; ") if begin else []
     used = [each for each in (*used, *model.provenance.gold_trees) if each not in ("", _FOLLOWED)]
@@ -283,15 +314,31 @@ def _command(job: Job, settings: Settings, init: str | None) -> list[str]:
     words += ["--dev", *job.files["dev"]] if job.files["dev"] else []
     words += [word for preset in job.presets for word in ("--preset", preset)]
     words += [word for assignment in job.set for word in ("--set", assignment)]
-    words += ["--rules", settings.rules, "--set", "posterior.expectations=rates"] if job.files["expectations"] else []
-    return [*words, *(["--init", init] if init else []), "--seed", str(job.seed), "--out", str(job.folder)]
+    words += (
+        ["--rules", settings.rules, "--set", "posterior.expectations=rates"]
+        if job.files["expectations"]
+        else []
+    )
+    return [
+        *words,
+        *(["--init", init] if init else []),
+        "--seed",
+        str(job.seed),
+        "--out",
+        str(job.folder),
+    ]
 
 
 def _baselines(job: Job) -> list[TableRow]:
-    """A row for each parser that learns nothing, means over draws. Raises: DataError, nothing to score."""
+    """A row for each parser that learns nothing, means over draws. Raises: DataError, nothing to
+    score."""
     settings = job.settings()
     tags = settings.data.tags
-    gold = [each for test in job.files["test"] for each in reading.read(test, heads="required", tags=tags)]
+    gold = [
+        each
+        for test in job.files["test"]
+        for each in reading.read(test, heads="required", tags=tags)
+    ]
     rules, max_lens = load_rules(rules_path(settings.rules)), (*job.lengths, None)
     scored = evaluate_baselines(GoldTrees.of(gold, job.protocol), rules, max_lens=max_lens, by=())
     used = {RULES_ONLY: Path(settings.rules).stem}

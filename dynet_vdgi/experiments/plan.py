@@ -1,10 +1,11 @@
-"""A plan of treebanks x systems x seeds in a TOML file, and its runs in order, those done before left out.
+"""A plan of treebanks x systems x seeds in a TOML file, and its runs in order, those done before
+left out.
 
-The keys are explained in resources/experiments/demo.toml. Files that a plan names, also in `set`, are looked
-for in the folder given, else beside the plan and in the folder that the environment variable VDGI_DATA
-names, each also with .gz. All files of a treebank are of one source, so text of one release is never scored
-on the test text of another. Releases are looked for in the folder itself and below `ud-treebanks-v*`: the
-version of the published figures first, then the newest.
+The keys are explained in resources/experiments/demo.toml. Files that a plan names, also in `set`,
+are looked for in the folder given, else beside the plan and in the folder that the environment
+variable VDGI_DATA names, each also with .gz. All files of a treebank are of one source, so text of
+one release is never scored on the test text of another. Releases are looked for in the folder
+itself and below `ud-treebanks-v*`: the version of the published figures first, then the newest.
 """
 
 from __future__ import annotations
@@ -99,14 +100,20 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for name, system in systems.items():
             start = systems.get(system.after, System(name=""))
             for other in {*system.treebanks} - {*treebanks}:
-                raise ValueError(f"system '{name}': no treebank '{other}'{did_you_mean(other, treebanks)}")
+                raise ValueError(
+                    f"system '{name}': no treebank '{other}'{did_you_mean(other, treebanks)}"
+                )
             if system.after and not start.name:
                 meant = did_you_mean(system.after, systems)
                 raise ValueError(f"system '{name}': no system '{system.after}'{meant}")
             if start.after:
-                raise ValueError(f"system '{name}': it comes after '{start.name}', which itself has 'after'")
+                raise ValueError(
+                    f"system '{name}': it comes after '{start.name}', which itself has 'after'"
+                )
             if any(system.covers(other) and not start.covers(other) for other in treebanks):
-                raise ValueError(f"system '{name}': '{start.name}', before it, leaves out a treebank")
+                raise ValueError(
+                    f"system '{name}': '{start.name}', before it, leaves out a treebank"
+                )
 
 
 def path_of(name: str) -> Path:
@@ -132,11 +139,15 @@ def load(path: Path) -> Plan:
 
 
 def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
-    """The parts to run, systems after those they start from; `only` names treebanks, systems or both.
+    """The parts to run, systems after those they start from; `only` names treebanks, systems or
+    both.
 
     Raises: UsageError, a name in `only` is neither a treebank nor a system.
     """
-    treebanks, systems = {each.name for each in plan.treebanks}, {each.name for each in plan.systems}
+    treebanks, systems = (
+        {each.name for each in plan.treebanks},
+        {each.name for each in plan.systems},
+    )
     for name in only:
         if name not in treebanks | systems:
             meant = did_you_mean(name, treebanks | systems)
@@ -153,9 +164,11 @@ def select(plan: Plan, only: Sequence[str]) -> list[tuple[Treebank, System]]:
     ]
 
 
-def jobs_of(plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Sequence[str], out: str) -> list[Job]:
-    """The jobs of the chosen parts of a plan (see `select`): first the baselines, then runs after those they
-    start from.
+def jobs_of(
+    plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Sequence[str], out: str
+) -> list[Job]:
+    """The jobs of the chosen parts of a plan (see `select`): first the baselines, then runs after
+    those they start from.
 
     Raises: VdgiError, a file is missing or cannot be read, a setting is at fault; and where.
     """
@@ -169,28 +182,44 @@ def jobs_of(plan: Plan, chosen: Sequence[tuple[Treebank, System]], folders: Sequ
                 job = record(msgspec.structs.replace(run, seed=seed), start)
                 runs[treebank.name, system.name, seed] = job
             # The settings that choose the rules and their tag set.
-            named = tuple(each for each in treebank.set if re.match(r"\s*(rules|data\.tags)\s*=", each))
-            rules = System(name=BASELINES, presets=("paper",), set=(f"data.protocol={job.protocol}",))
+            named = tuple(
+                each for each in treebank.set if re.match(r"\s*(rules|data\.tags)\s*=", each)
+            )
+            rules = System(
+                name=BASELINES, presets=("paper",), set=(f"data.protocol={job.protocol}",)
+            )
             alone = _job(msgspec.structs.replace(treebank, set=named), rules, folders)
             job = record(msgspec.structs.replace(alone, out=out))
             baselines.setdefault(job.label, job)
         except (ConfigError, UsageError) as error:
-            raise type(error)(f"treebank '{treebank.name}', system '{system.name}': {error}") from None
+            raise type(error)(
+                f"treebank '{treebank.name}', system '{system.name}': {error}"
+            ) from None
     return [*baselines.values(), *runs.values()]
 
 
 def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
     """A run without its seed and its record."""
     named = (*system.presets, *treebank.presets)
-    presets = [next(iter(_found(each, folders)), each) if each.endswith(".toml") else each for each in named]
-    assignments = [text.replace("{treebank}", treebank.name) for text in (*system.set, *treebank.set)]
+    presets = [
+        next(iter(_found(each, folders)), each) if each.endswith(".toml") else each
+        for each in named
+    ]
+    assignments = [
+        text.replace("{treebank}", treebank.name) for text in (*system.set, *treebank.set)
+    ]
     settings = load_settings(presets, assignments)
-    chooses, counts = settings.chooses_on_dev, settings.counts_in_trees and bool(treebank.expectations)
+    chooses, counts = (
+        settings.chooses_on_dev,
+        settings.counts_in_trees and bool(treebank.expectations),
+    )
     wanted = {"train": True, "test": True, "dev": chooses, "expectations": counts}
     found = files_of(treebank, folders, *(key for key, is_wanted in wanted.items() if is_wanted))
     files: dict[str, Names] = dict.fromkeys(wanted, ()) | found
     if chooses and not files["dev"]:
-        raise ConfigError("train.select=dev chooses the model by gold dev trees: the treebank needs 'dev'")
+        raise ConfigError(
+            "train.select=dev chooses the model by gold dev trees: the treebank needs 'dev'"
+        )
     if counts and not files["expectations"]:  # a release has trees of all of its text
         files["expectations"] = files["train"]
     return Job(
@@ -229,20 +258,30 @@ def files_of(treebank: Treebank, folders: Sequence[str], *wanted: str) -> dict[s
 
     Raises: UsageError, no source is complete; the message lists what was looked for, and where.
     """
-    unpacked = [each for folder in folders for each in glob.glob(f"{glob.escape(folder)}/{_UNPACKED}*/")]
+    unpacked = [
+        each for folder in folders for each in glob.glob(f"{glob.escape(folder)}/{_UNPACKED}*/")
+    ]
     places = [*folders, *sorted(unpacked, key=lambda path: _age(path, treebank.name), reverse=True)]
     for stem in (os.path.join(place, release) for release in treebank.releases for place in places):
-        found = {key: _matches(f"{glob.escape(stem)}-ud-{key}*.conllu") for key in ("train", "test", "dev")}
+        found = {
+            key: _matches(f"{glob.escape(stem)}-ud-{key}*.conllu")
+            for key in ("train", "test", "dev")
+        }
         if found["train"] and found["test"]:
             return {key: found.get(key, ()) for key in wanted}
-    missing = [name for key in wanted for name in getattr(treebank, key) if not _found(name, folders)]
+    missing = [
+        name for key in wanted for name in getattr(treebank, key) if not _found(name, folders)
+    ]
     if missing or not treebank.test:
         names = [f"{name}-ud-train.conllu and -test" for name in treebank.releases] + missing
         raise UsageError(
             f"no files of treebank '{treebank.name}': looked for {', or '.join(names)} (or .gz), in "
             f"{', '.join(folders)}; --data names the folder"
         )
-    return {key: tuple(p for name in getattr(treebank, key) for p in _found(name, folders)) for key in wanted}
+    return {
+        key: tuple(p for name in getattr(treebank, key) for p in _found(name, folders))
+        for key in wanted
+    }
 
 
 def _found(name: str, folders: Sequence[str]) -> Names:
@@ -259,7 +298,8 @@ def _matches(pattern: str) -> Names:
 
 
 def _age(path: str, language: str) -> tuple[bool, list[int]]:
-    """To sort releases: that of the published figures last, before it the newest; 2.10 is newer than 2.9."""
+    """To sort releases: that of the published figures last, before it the newest; 2.10 is newer
+    than 2.9."""
     version = Path(path).name.removeprefix(_UNPACKED)
     published_on = published.DATASETS.get(language, "").startswith(f"UD{version}-")
     return published_on, [int(number) for number in re.findall(r"\d+", version)]

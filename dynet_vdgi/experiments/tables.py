@@ -1,8 +1,9 @@
 """Tables of experiments: from the rows of their runs, alone or beside published figures.
 
 Rows are read from folders of `vdgi experiment`. Over the seeds of a system: mean, best and
-deviation (of the sample, n - 1). The average over languages is that of their means and of their bests, as in
-the paper; its deviation is that of the seeds' averages, if all languages have the same seeds.
+deviation (of the sample, n - 1). The average over languages is that of their means and of their
+bests, as in the paper; its deviation is that of the seeds' averages, if all languages have the same
+seeds.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class TableRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(NamedTuple):
-    """A figure over `n` runs; `best` and `std` are None if there is one run, or if none is published."""
+    """A figure over `n` runs; `best` and `std` are None if there is one run, or if none is
+    published."""
 
     mean: float
     best: float | None = None
@@ -128,15 +130,21 @@ def cell(values: Sequence[float]) -> Cell | None:
     return Cell(statistics.mean(values), max(values), statistics.stdev(values), len(values))
 
 
-def figure(rows: Sequence[TableRow], language: str, length: str, languages: Sequence[str]) -> Cell | None:
+def figure(
+    rows: Sequence[TableRow], language: str, length: str, languages: Sequence[str]
+) -> Cell | None:
     """The figure of one system's rows; AVERAGE is over `languages`, None while one is missing."""
     if language != AVERAGE:
-        return cell([row.dda[length] for row in rows if row.language == language and length in row.dda])
+        return cell(
+            [row.dda[length] for row in rows if row.language == language and length in row.dda]
+        )
     cells = [found for each in languages if (found := figure(rows, each, length, ()))]
     if len(cells) < len(languages):
         return None
     rows = [row for row in rows if row.language in languages and length in row.dda]
-    seeds = {row.seed: [other.dda[length] for other in rows if other.seed == row.seed] for row in rows}
+    seeds = {
+        row.seed: [other.dda[length] for other in rows if other.seed == row.seed] for row in rows
+    }
     n = min(each.n for each in cells)
     has_all = n > 1 and all(len(values) == len(languages) for values in seeds.values())
     return Cell(
@@ -170,7 +178,8 @@ def _by_system(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
 
 
 def overview(rows: Sequence[TableRow]) -> list[TextTable]:
-    """Systems and baselines: tables for each protocol, and for each length if there are several languages."""
+    """Systems and baselines: tables for each protocol, and for each length if there are several
+    languages."""
     tables = []
     for protocol, lengths in dict.fromkeys((row.protocol, tuple(row.dda)) for row in rows):
         group = [row for row in rows if (row.protocol, tuple(row.dda)) == (protocol, lengths)]
@@ -181,7 +190,9 @@ def overview(rows: Sequence[TableRow]) -> list[TextTable]:
         for columns in blocks:
             where = names[0] if len(names) == 1 else f"length {columns[0][1]}"
             lines = [
-                _line("{}", own, [figure(own, *column, names) for column in columns], _seeds(group), 1)
+                _line(
+                    "{}", own, [figure(own, *column, names) for column in columns], _seeds(group), 1
+                )
                 for own in _by_system(group).values()
             ]
             title = f"DDA, protocol {protocol}, {where}"
@@ -194,8 +205,11 @@ def _heading(columns: Sequence[Column]) -> list[str]:
     return ["", *(name if one_length else f"{name} {length}" for name, length in columns)]
 
 
-def _line(form: str, own: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int) -> list[str]:
-    """The line of one of our systems; `form` is its label, but for name, rules and the mark of gold trees."""
+def _line(
+    form: str, own: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int
+) -> list[str]:
+    """The line of one of our systems; `form` is its label, but for name, rules and the mark of gold
+    trees."""
     rules = ", ".join(dict.fromkeys(row.rules for row in own if row.rules))
     label = form.format(own[0].system + (f": {rules}" if rules else ""))
     mark = " †" if any(row.gold_trees for row in own) else ""
@@ -209,10 +223,12 @@ def _seeds(rows: Iterable[TableRow]) -> int:
 
 
 def beside(rows: Sequence[TableRow], like: str) -> list[TextTable]:
-    """Published tables with our systems below the published model of their name (see `published.model_of`).
+    """Published tables with our systems below the published model of their name (see
+    `published.model_of`).
 
-    `like`: `paper`, or the name of a table of resources/published.csv. A table has the columns for which there is a
-    figure here. It is shown if one of its models was run; if none of any table was, all are, with the other systems.
+    `like`: `paper`, or the name of a table of resources/published.csv. A table has the columns for
+    which there is a figure here. It is shown if one of its models was run; if none of any table
+    was, all are, with the other systems.
 
     Raises: UsageError, an unknown table, or no table is shown.
     """
@@ -232,16 +248,23 @@ def beside(rows: Sequence[TableRow], like: str) -> list[TextTable]:
         {name: BASELINES.get(name, name) for name in systems},
         {each.model for own in tables.values() for each in own},
     )
-    was_run = {same_model(model) for name, model in models.items() if model and name not in BASELINES}
-    shown = [name for name, own in tables.items() if was_run & {same_model(each.model) for each in own}]
+    was_run = {
+        same_model(model) for name, model in models.items() if model and name not in BASELINES
+    }
+    shown = [
+        name for name, own in tables.items() if was_run & {same_model(each.model) for each in own}
+    ]
     found = []
     for own in (tables[name] for name in shown or tables):
-        several = len({each.dataset for each in own}) > 1  # a table for each length, instead of one for all
+        # a table for each length, instead of one for all
+        several = len({each.dataset for each in own}) > 1
         for length in dict.fromkeys(each.length if several else "" for each in own):
             found += _beside([f for f in own if length in ("", f.length)], where, systems, models)
     if not found:
         known = f"(known: {', '.join(DATASETS)})"
-        raise UsageError(f"no published figures ({like}) for the languages and lengths of these rows {known}")
+        raise UsageError(
+            f"no published figures ({like}) for the languages and lengths of these rows {known}"
+        )
     return found
 
 
@@ -251,7 +274,8 @@ def _beside(
     systems: Mapping[str, list[TableRow]],
     models: Mapping[str, str],
 ) -> list[TextTable]:
-    """One published table with ours: below each model our systems of its name, then those of no model.
+    """One published table with ours: below each model our systems of its name, then those of no
+    model.
 
     Columns for which we have nothing are left out; [] if none is left.
     """
@@ -281,9 +305,13 @@ def _beside(
                 placed.extend(systems[name])
 
     for model in dict.fromkeys(each.model for each in figures):
-        there = {(f.dataset, f.length): Cell(f.mean, f.best, f.std) for f in figures if f.model == model}
+        there = {
+            (f.dataset, f.length): Cell(f.mean, f.best, f.std) for f in figures if f.model == model
+        }
         if not there.keys().isdisjoint(columns):
-            lines.append([model, *(text(there.get(column), 1, 0 if is_speed else 1) for column in columns)])
+            lines.append(
+                [model, *(text(there.get(column), 1, 0 if is_speed else 1) for column in columns)]
+            )
         add(name for name, of in models.items() if of and same_model(of) == same_model(model))
     add(name for name, of in models.items() if not of)
     title = f"{figures[0].table} beside this experiment: {'words per CPU second' if is_speed else 'DDA'}"
@@ -293,15 +321,25 @@ def _beside(
     tests = dict.fromkeys(f"{row.language} {row.test}" for row in placed if row.test)
     notes += [f"Test files here: {'; '.join(tests)}."] if tests else []
     newer = ", ".join(dict.fromkeys(row.language for row in placed if row.is_ud2))
-    notes += [f"Warning: published on UD 1.4, but UD 2 here, which cannot be compared: {newer}."] if newer else []
+    notes += (
+        [f"Warning: published on UD 1.4, but UD 2 here, which cannot be compared: {newer}."]
+        if newer
+        else []
+    )
     sizes = {size for _, size in columns}
     title += f", length {sizes.pop()}" if len(sizes) == 1 else ""
-    return [TextTable(_heading(columns), lines, title, [*notes, *_notes(placed)])] if columns else []
+    return (
+        [TextTable(_heading(columns), lines, title, [*notes, *_notes(placed)])] if columns else []
+    )
 
 
 def beside_scores(evaluations: Mapping[str, Evaluation], language: str, gold: str) -> Iterator[str]:
-    """The paper's tables of a language with the scores of one gold file; a warning if it is of UD 2."""
-    rows = [row_of(each, system=name, language=language, seed=0, commit="") for name, each in evaluations.items()]
+    """The paper's tables of a language with the scores of one gold file; a warning if it is of UD
+    2."""
+    rows = [
+        row_of(each, system=name, language=language, seed=0, commit="")
+        for name, each in evaluations.items()
+    ]
     for table in beside(rows, "paper"):
         heading = [f"DDA beside {table.title.partition(' ')[0]}", *table.heading[1:]]
         lines = [[each.replace("&nbsp;", " ") for each in line] for line in table.rows]
@@ -316,7 +354,9 @@ def _notes(rows: Sequence[TableRow]) -> list[str]:
     notes = []
     runs = {name: own for name, own in _by_system(rows).items() if name not in BASELINES}
     for name in dict.fromkeys(row.protocol for row in rows if row.protocol):
-        of = ", ".join(system for system, own in runs.items() if name in {row.protocol for row in own})
+        of = ", ".join(
+            system for system, own in runs.items() if name in {row.protocol for row in own}
+        )
         notes.append(f"Protocol {name} ({of}): {protocols.protocol_of(name).description}.")
     for name, own in runs.items():
         uses = dict.fromkeys(use for row in own for use in row.gold_trees.split("; ") if use)
@@ -326,7 +366,10 @@ def _notes(rows: Sequence[TableRow]) -> list[str]:
         several = f"Mean (best) ± standard deviation over {most} seeds; n=: over this many."
         commits = ", ".join(dict.fromkeys(row.commit for own in runs.values() for row in own))
         seconds = sum(row.cpu_s for own in runs.values() for row in own)
-        notes += ["Over 1 seed." if most == 1 else several, f"Commit {commits}; {seconds:.0f} CPU seconds."]
+        notes += [
+            "Over 1 seed." if most == 1 else several,
+            f"Commit {commits}; {seconds:.0f} CPU seconds.",
+        ]
     for name, own in runs.items():
         if (n := len({row.commit for row in own})) > 1:
             notes.append(f"Warning: {name} has runs of {n} versions of the program.")
@@ -337,12 +380,17 @@ def _notes(rows: Sequence[TableRow]) -> list[str]:
 
 
 def markdown(tables: Sequence[TextTable]) -> str:
-    """Tables with their titles, many columns as lines; below a table the notes that no later one has."""
+    """Tables with their titles, many columns as lines; below a table the notes that no later one
+    has."""
     shown = []
     for k, table in enumerate(tables):
         later = {note for other in tables[k + 1 :] for note in other.notes}
         if len(table.heading) > max(7, len(table.rows) + 1):
             without = [[each.replace("&nbsp;", "") for each in line] for line in table.rows]
             table = TextTable(table.heading, without, table.title, table.notes).turned()
-        shown += [table.title, table.markdown(), *(note for note in table.notes if note not in later)]
+        shown += [
+            table.title,
+            table.markdown(),
+            *(note for note in table.notes if note not in later),
+        ]
     return "\n\n".join(shown) + "\n"

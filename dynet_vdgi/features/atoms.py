@@ -1,7 +1,8 @@
 """Atoms: what features see of a word, as 64-bit numbers.
 
-An atom's number depends only on its text, so weights learnt from one text, or one language, mean the same
-in another. The atoms of a word type (tag, FEATS, form, lemma, XPOS) are computed once and kept.
+An atom's number depends only on its text, so weights learnt from one text, or one language, mean
+the same in another. The atoms of a word type (tag, FEATS, form, lemma, XPOS) are computed once and
+kept.
 
 Letters: N words, S sentences, c columns.
 """
@@ -26,10 +27,11 @@ AGREEING = ("Case", "Number", "Gender", "Person")
 """Features in which two words agree: if both have one, they may have the same value."""
 
 COLUMNS = ("T", "M", "C", "W", "S", "L", "P", "GAPS", *AGREEING)
-"""T tag; M tag and all FEATS; C tag and SHORT_FEATS; W lower-cased form; S its last three characters; L lemma; P the
-punctuation token directly before the word, 0 in a sentence without punctuation between its words; GAPS not a code,
-but the number of places with punctuation up to the word; then the values of AGREEING features, 0 where the word has
-none. For a word without FEATS, M uses its XPOS, and C the last of the morphs joined by + in its XPOS."""
+"""T tag; M tag and all FEATS; C tag and SHORT_FEATS; W lower-cased form; S its last three
+characters; L lemma; P the punctuation token directly before the word, 0 in a sentence without
+punctuation between its words; GAPS not a code, but the number of places with punctuation up to
+the word; then the values of AGREEING features, 0 where the word has none. For a word without
+FEATS, M uses its XPOS, and C the last of the morphs joined by + in its XPOS."""
 
 T, M, C, W, S, L, P, GAPS = range(8)
 
@@ -55,7 +57,9 @@ class PackedRows(NamedTuple):
 def packed_rows(atoms: Codes, first: Ints) -> tuple[PackedRows, Ints]:
     """Packs sentences, given the atoms (N, c) of their words; also each word's row."""
     n_sentences = len(first) - 1
-    rows = np.tile(np.array(special("nothing"), np.uint64), (len(atoms) + EXTRA_ROWS * n_sentences, 1))
+    rows = np.tile(
+        np.array(special("nothing"), np.uint64), (len(atoms) + EXTRA_ROWS * n_sentences, 1)
+    )
     number = np.arange(n_sentences)
     places = np.arange(len(atoms)) + EXTRA_ROWS * np.repeat(number, np.diff(first)) + 1
     rows[places] = atoms
@@ -107,7 +111,8 @@ class Atoms:
 
 @lru_cache(maxsize=30_000)
 def of_type(tag: str, feats: str, form: str, lemma: str, xpos: str) -> tuple[int, ...]:
-    """The atoms (c,) of a word type; "_" stands for a missing column. Kept: arcs and relations need the same."""
+    """The atoms (c,) of a word type; "_" stands for a missing column. Kept: arcs and relations need
+    the same."""
     morphology, lower = of_morphology(tag, feats, xpos), form.lower()
     of_form = code_of("W", lower), code_of("S", lower[-3:])
     return *morphology[:W], *of_form, code_of("L", lemma), 0, 0, *morphology[W:]

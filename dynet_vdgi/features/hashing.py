@@ -1,9 +1,11 @@
 """Hashing of features: 64-bit codes of texts and of pairs of codes, and the bucket of a code.
 
-A feature is never stored as text. Its code depends on nothing but what it is made of, so weights learnt in one run
-mean the same in every other one. Model files hold codes and buckets: a change of any number here makes them invalid.
+A feature is never stored as text. Its code depends on nothing but what it is made of, so weights
+learnt in one run mean the same in every other one. Model files hold codes and buckets: a change of
+any number here makes them invalid.
 
-Kernels mix the codes of a feature's parts by a multiplication; the highest bits then number its bucket.
+Kernels mix the codes of a feature's parts by a multiplication; the highest bits then number its
+bucket.
 
 >>> from dynet_vdgi.system.jit import as_python
 >>> house, second = np.uint64(text_code("house")), np.uint64(2)
@@ -24,7 +26,8 @@ import numpy as np
 from dynet_vdgi.system.jit import compiled
 
 GOLDEN_FACTOR, PRIME_FACTOR = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
-"""Odd factors that spread codes over all bits: 2 ** 64 over the golden ratio, and a prime of xxHash."""
+"""Odd factors that spread codes over all bits: 2 ** 64 over the golden ratio, and a prime of
+xxHash."""
 
 ALL_BITS = (1 << 64) - 1
 
@@ -35,8 +38,11 @@ _DOWN = np.uint64(29)
 
 @lru_cache(maxsize=100_000)
 def text_code(text: str) -> int:
-    """A 64-bit number for a text, the same in every run; kernels may make codes of other kinds beside these."""
-    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
+    """A 64-bit number for a text, the same in every run; kernels may make codes of other kinds
+    beside these."""
+    return int.from_bytes(
+        blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little"
+    )
 
 
 def code_of(kind: str, text: str) -> int:

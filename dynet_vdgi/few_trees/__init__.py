@@ -1,1 +1,2 @@
-"""Parsers that learn from a few gold trees, and the fast student that learns from the trees of another parser."""
+"""Parsers that learn from a few gold trees, and the fast student that learns from the trees of
+another parser."""

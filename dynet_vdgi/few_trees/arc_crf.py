@@ -1,15 +1,17 @@
-"""A rule table or universal parser that learns from trees: a conditional random field over projective trees.
+"""A rule table or universal parser that learns from trees: a conditional random field over
+projective trees.
 
 p(tree | sentence) = exp(sum over arcs of shares . base(arc) + weights . features(arc)) / Z
 
-Trees have one root. The base is the log-potentials of a table, or of a universal parser and a table. Weights start
-at 0, so without trees the model is the base; a few trees change the weights where they contradict it. The shares of
-a universal parser and of the table beside it are learnt with the weights; the share of a table alone sinks from 1
-to a half with many trees. Features are binary and hashed, see `arc_features`; learning is AdaGrad on the
-log-likelihood, and weights and shares are averaged over the ends of the later epochs.
+Trees have one root. The base is the log-potentials of a table, or of a universal parser and a
+table. Weights start at 0, so without trees the model is the base; a few trees change the weights
+where they contradict it. The shares of a universal parser and of the table beside it are learnt
+with the weights; the share of a table alone sinks from 1 to a half with many trees. Features are
+binary and hashed, see `arc_features`; learning is AdaGrad on the log-likelihood, and weights and
+shares are averaged over the ends of the later epochs.
 
-A tree may be partial: a word whose head is not known has the head FREE, and the likelihood sums over all
-heads it can have given the known ones.
+A tree may be partial: a word whose head is not known has the head FREE, and the likelihood sums
+over all heads it can have given the known ones.
 
 Letters: n words, B buckets, m parts of the base.
 """
@@ -47,35 +49,45 @@ LEAST_SHARE = 0.5
 """Share of a table with many trees."""
 
 SHARE_RATE = 0.05
-"""Learning rate of shares that are learnt. On trees of the sixteen texts that were kept aside, with 10 and
-100 trees, the CRF's DDA was as high as with the shares of highest probability under a normal prior, and not
-below the table's in Urdu and Korean, where a universal parser knows little."""
+"""Learning rate of shares that are learnt. On trees of the sixteen texts that were kept aside, with
+10 and 100 trees, the CRF's DDA was as high as with the shares of highest probability under a
+normal prior, and not below the table's in Urdu and Korean, where a universal parser knows
+little."""
 
 
 class CrfSettings(Section, frozen=True):
-    """The CRF that starts as the rule table, or as a universal parser and this table, and learns from trees,
-    see `few_trees.arc_features`."""
+    """The CRF that starts as the rule table, or as a universal parser and this table, and learns
+    from trees, see `few_trees.arc_features`."""
 
-    max_len: Annotated[int, Meta(ge=2, description="longest gold tree that is learnt from, in words")] = 80
+    max_len: Annotated[
+        int, Meta(ge=2, description="longest gold tree that is learnt from, in words")
+    ] = 80
     epochs: Annotated[int, Meta(ge=0, le=10_000, description="passes over the trees")] = 6
     rate: Annotated[
-        float, Meta(ge=0, description="learning rate of AdaGrad; half of it if teacher.kind is universal")
+        float,
+        Meta(ge=0, description="learning rate of AdaGrad; half of it if teacher.kind is universal"),
     ] = 0.1
     ridge: Annotated[float, Meta(ge=0, description="penalty on the weights")] = 1e-3
-    log2_buckets: Annotated[int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")] = 20
+    log2_buckets: Annotated[
+        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power weights")
+    ] = 20
     trust: Annotated[
-        float, Meta(gt=0, description="gold heads after which the table has lost half of what it will lose")
+        float,
+        Meta(
+            gt=0, description="gold heads after which the table has lost half of what it will lose"
+        ),
     ] = 500.0
 
 
 class ArcCrf:
     """The random field; `fit` learns its weights (B,).
 
-    Arguments are the settings or single numbers of them; the learning rate of AdaGrad, whose sums of squares
-    start at 1, is multiplied by `pace`. `seed`: of the order of the trees. `feats`, `words`: there are
-    features of FEATS, and of forms. `fit` sets `shares` (m,), those of the base.
+    Arguments are the settings or single numbers of them; the learning rate of AdaGrad, whose sums
+    of squares start at 1, is multiplied by `pace`. `seed`: of the order of the trees. `feats`,
+    `words`: there are features of FEATS, and of forms. `fit` sets `shares` (m,), those of the base.
 
-    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each other.
+    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each
+    other.
     """
 
     def __init__(
@@ -146,7 +158,8 @@ class ArcCrf:
         return self._scores(example, learnt)
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
-        """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
+        """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and
+        dependent."""
         return eisner.marginals_of_all(self.all_scores(list(sentences)))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -161,7 +174,9 @@ class ArcCrf:
 
         Raises: ModelError, an array is missing, or they are not those of a CRF of this version.
         """
-        weights, (feats, words) = sparse_weights.from_arrays(arrays, PREFIX, "arc CRF", FORMAT, n_options=2)
+        weights, (feats, words) = sparse_weights.from_arrays(
+            arrays, PREFIX, "arc CRF", FORMAT, n_options=2
+        )
         crf = cls(log2_buckets=len(weights).bit_length() - 1, feats=bool(feats), words=bool(words))
         crf.base, crf.weights = base, weights.astype(np.float64)
         shares = arrays.get(PREFIX + "share")
@@ -191,7 +206,15 @@ class ArcCrf:
         """Learns from a tree; returns the gradients (n + 1, n)."""
         _, weights = self._fitted()
         gradients = gradients_of(self._scores(example, weights), example.heads)
-        learn(example.packed.rows, self._table, gradients, self.rate, self.settings.ridge, weights, squares)
+        learn(
+            example.packed.rows,
+            self._table,
+            gradients,
+            self.rate,
+            self.settings.ridge,
+            weights,
+            squares,
+        )
         return gradients
 
     def _learn_shares(self, example: _Example, gradients: Floats, squares: Floats) -> None:
@@ -218,10 +241,11 @@ class _Example:
 
 
 def gradients_of(scores: Floats, heads: Sequence[int]) -> Floats:
-    """Gradient (n + 1, n) of a (partial) tree's log-likelihood by the scores (n + 1, n + 1) of arcs.
+    """Gradient (n + 1, n) of a (partial) tree's log-likelihood by the scores (n + 1, n + 1) of
+    arcs.
 
-    Heads that no projective tree can contain, for instance crossing arcs, are taken arc by arc: words with a
-    head are learnt from, FREE ones are not.
+    Heads that no projective tree can contain, for instance crossing arcs, are taken arc by arc:
+    words with a head are learnt from, FREE ones are not.
     """
     expected = eisner.marginals(scores)
     words = np.array([k for k, head in enumerate(heads) if head != FREE], np.int64)
@@ -240,7 +264,8 @@ def share_of_base(n_known: int, trust: float) -> float:
 
 
 def share_of_unsupervised(n_known: int, trust: float = 20.0) -> float:
-    """The weight of an unsupervised teacher's marginals beside those of a CRF learnt from `n_known` heads.
+    """The weight of an unsupervised teacher's marginals beside those of a CRF learnt from `n_known`
+    heads.
 
     1 without trees, 1/2 after `trust` words.
     """

@@ -1,7 +1,7 @@
 """Features of arcs, and the kernels that score arcs by the features' weights and learn the weights.
 
-Rows are those of one sentence as `features.atoms` packs them, (n + 4, c), with ROOT at n + 1. Arcs are
-[head, dependent], ROOT at 0.
+Rows are those of one sentence as `features.atoms` packs them, (n + 4, c), with ROOT at n + 1. Arcs
+are [head, dependent], ROOT at 0.
 
 Letters: n words, c columns of atoms, t templates, a atoms, B buckets of weights.
 """
@@ -15,7 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynet_vdgi.features.atoms import AGREEING, AGREEMENT, EXTRA_ROWS, GAPS, C, M, P, PackedRows, S, T, W
+from dynet_vdgi.features.atoms import (
+    AGREEING,
+    AGREEMENT,
+    EXTRA_ROWS,
+    GAPS,
+    C,
+    M,
+    P,
+    PackedRows,
+    S,
+    T,
+    W,
+)
 from dynet_vdgi.features.hashing import GOLDEN_FACTOR, PRIME_FACTOR, shift_of
 from dynet_vdgi.features.templates import Templates, table_of, without
 from dynet_vdgi.system.array_types import Codes, Flags, Floats, Ints
@@ -36,11 +48,11 @@ ATOMS = (
     "between",
     *AGREEING,
 )
-"""The atoms of an arc from h to d: columns of the two words and their neighbours (ROOT's are empty); the
-distance in bins, 0 for ROOT; gaps, in how many places between them there is punctuation, in a sentence that
-has any between its words; border, for arcs from ROOT, whether d is the first or the last word; between, the
-tag of one of the words between them; whether the values of Case and so on are the same. The side on which d
-stands is part of every feature."""
+"""The atoms of an arc from h to d: columns of the two words and their neighbours (ROOT's are
+empty); the distance in bins, 0 for ROOT; gaps, in how many places between them there is
+punctuation, in a sentence that has any between its words; border, for arcs from ROOT, whether d
+is the first or the last word; between, the tag of one of the words between them; whether the
+values of Case and so on are the same. The side on which d stands is part of every feature."""
 
 OPTIONAL = frozenset(ATOMS[ATOMS.index("h.P") :])
 """Atoms that may be absent."""
@@ -104,7 +116,8 @@ _DISTANCE, _H_P = ATOMS.index("distance"), ATOMS.index("h.P")
 
 _BETWEEN, _AGREEING = ATOMS.index("between"), ATOMS.index(AGREEING[0])
 
-_ROLES = np.array([{"h": 0, "d": 1}.get(re.split("[-+.]", atom)[0], 2) for atom in ATOMS])  # 2: of the arc
+# 2: of the arc
+_ROLES = np.array([{"h": 0, "d": 1}.get(re.split("[-+.]", atom)[0], 2) for atom in ATOMS])
 
 _OF_SIDE = np.array([GOLDEN_FACTOR, PRIME_FACTOR], np.uint64)  # added to all features of a side
 
@@ -140,7 +153,9 @@ class ArcRoom(NamedTuple):
         """A workspace for the arcs of sentences of up to so many words."""
         t = len(table.parts)
         has_distance = (table.parts == _DISTANCE).any(axis=1)
-        of_distance = np.arange(7, dtype=np.uint64)[:, None] * table.of_atom[_DISTANCE] * has_distance
+        of_distance = (
+            np.arange(7, dtype=np.uint64)[:, None] * table.of_atom[_DISTANCE] * has_distance
+        )
         shape = (2, longest + 1, t)
         return cls(
             np.zeros(len(ATOMS), np.uint64),
@@ -193,7 +208,9 @@ def add_words(rows: Codes, table: Templates, room: ArcRoom) -> None:
 def fill_atoms_of_arc(rows: Codes, head: int, dependent: int, atoms: Codes) -> None:
     """The atoms that need both words of an arc, but for `distance` and `between`."""
     n = len(rows) - 4
-    gaps = rows[max(head, dependent), GAPS] - (rows[min(head, dependent), GAPS] if head else np.uint64(0))
+    gaps = rows[max(head, dependent), GAPS] - (
+        rows[min(head, dependent), GAPS] if head else np.uint64(0)
+    )
     atoms[_H_P + 3] = 1 + min(gaps, np.uint64(FARTHEST_GAP)) if rows[n + 1, GAPS] else 0
     atoms[_H_P + 4] = 0 if head else 1 + (dependent == 1) + 2 * (dependent == n)
     for j in range(len(AGREEING)):
@@ -202,10 +219,14 @@ def fill_atoms_of_arc(rows: Codes, head: int, dependent: int, atoms: Codes) -> N
 
 
 @compiled
-def find_buckets(rows: Codes, table: Templates, shift: int, head: int, dependent: int, room: ArcRoom) -> int:
+def find_buckets(
+    rows: Codes, table: Templates, shift: int, head: int, dependent: int, room: ArcRoom
+) -> int:
     """Fills in the buckets of the arc's features and returns their number, after `add_words`."""
     atoms, buckets, down, last = room.atoms, room.buckets, np.uint64(shift), len(table.parts) - 1
-    place = room.of_places[1 if dependent > head else 0, distance_bin(abs(head - dependent)) if head else 0]
+    place = room.of_places[
+        1 if dependent > head else 0, distance_bin(abs(head - dependent)) if head else 0
+    ]
     of_head, of_dependent = room.of_words[0, head], room.of_words[1, dependent]
     for t in range(table.certain):
         buckets[t] = (of_head[t] + of_dependent[t] + place[t]) >> down
@@ -233,7 +254,9 @@ def find_buckets(rows: Codes, table: Templates, shift: int, head: int, dependent
 
 
 @compiled
-def score_arcs(packed: PackedRows, table: Templates, weights: Floats, scores: Floats, room: ArcRoom) -> None:
+def score_arcs(
+    packed: PackedRows, table: Templates, weights: Floats, scores: Floats, room: ArcRoom
+) -> None:
     """Adds to the scores of all arcs of sentences in a row the weights (B,) of their features."""
     shift, at = shift_of(len(weights)), 0
     for s in range(len(packed.first) - 1):
@@ -280,8 +303,11 @@ def learn_arcs(
 _SCORE, _LEARN = Kernel(score_arcs, "the arc CRF"), Kernel(learn_arcs, "the arc CRF")
 
 
-def add_scores(packed: PackedRows, table: Templates, weights: Floats, scores: Sequence[Floats]) -> list[Floats]:
-    """The scores (n + 1, n + 1) of all arcs of sentences, and the weights (B,) of their features added."""
+def add_scores(
+    packed: PackedRows, table: Templates, weights: Floats, scores: Sequence[Floats]
+) -> list[Floats]:
+    """The scores (n + 1, n + 1) of all arcs of sentences, and the weights (B,) of their features
+    added."""
     lengths = np.diff(packed.first)
     flat = np.concatenate([*(of_arcs.ravel() for of_arcs in scores), np.zeros(0)])
     room = ArcRoom.of(int(lengths.max(initial=0)), table)
@@ -291,11 +317,19 @@ def add_scores(packed: PackedRows, table: Templates, weights: Floats, scores: Se
 
 
 def learn(
-    rows: Codes, table: Templates, slopes: Floats, rate: float, ridge: float, weights: Floats, squares: Floats
+    rows: Codes,
+    table: Templates,
+    slopes: Floats,
+    rate: float,
+    ridge: float,
+    weights: Floats,
+    squares: Floats,
 ) -> None:
-    """One ascending step of AdaGrad, given the gradient (n + 1, n) of the objective by the scores of arcs.
+    """One ascending step of AdaGrad, given the gradient (n + 1, n) of the objective by the scores
+    of arcs.
 
-    Changes weights (B,) and squares (B,), the sums of squared gradients so far. The ridge draws weights to 0.
+    Changes weights (B,) and squares (B,), the sums of squared gradients so far. The ridge draws
+    weights to 0.
     """
     room = ArcRoom.of(len(rows) - EXTRA_ROWS, table)
     _LEARN(rows, table, slopes, rate, ridge, weights, squares, room, work=slopes.size)

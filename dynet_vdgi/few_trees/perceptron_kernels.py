@@ -1,4 +1,5 @@
-"""The compiled part of the linear parser: it takes the action whose features weigh most, and learns the weights.
+"""The compiled part of the linear parser: it takes the action whose features weigh most, and learns
+the weights.
 
 Letters: n words, N words of all sentences, S sentences, B buckets of weights, p word atoms.
 """
@@ -12,7 +13,13 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.features.atoms import EXTRA_ROWS
 from dynet_vdgi.features.hashing import shift_of
-from dynet_vdgi.few_trees.state_features import N_PLACES, StateFeatures, fill_numbers, find_features, look
+from dynet_vdgi.few_trees.state_features import (
+    N_PLACES,
+    StateFeatures,
+    fill_numbers,
+    find_features,
+    look,
+)
 from dynet_vdgi.inference.arc_hybrid import (
     HEADS,
     LEFT,
@@ -80,9 +87,9 @@ def parse_words(
 ) -> None:
     """Greedy trees of packed sentences: heads (N,), and for each word its least sure decision.
 
-    Decisions about its head are the attachment, and every SHIFT while it was on top of the stack; margins
-    (N,) are differences of scores. `given` (N,) heads, -1 where there is none, are kept, if they fit into a
-    projective tree; of length 0: none is given.
+    Decisions about its head are the attachment, and every SHIFT while it was on top of the stack;
+    margins (N,) are differences of scores. `given` (N,) heads, -1 where there is none, are kept, if
+    they fit into a projective tree; of length 0: none is given.
     """
     state, places, atoms, buckets, scores, costs = room
     shift, numbers = shift_of(len(weights)), len(features.places) + 1
@@ -103,7 +110,9 @@ def parse_words(
             found = find_features(own, features, shift, places, atoms, buckets)
             score(weights, buckets[:found], scores)
             if len(given):
-                action = best_of_cheapest(scores, costs, state[STACK], size, front, n, given[start:end])
+                action = best_of_cheapest(
+                    scores, costs, state[STACK], size, front, n, given[start:end]
+                )
             else:
                 action = best(scores, size, front, n)
             top = state[STACK, size + 2]

@@ -30,7 +30,8 @@ s0_children s1_children gap span depth
 ATOMS = tuple(_IN_ORDER.split())
 """The atoms of a state. Tags: s0 s1 s2 the top of the stack and the items below, b0 b1 b2 the front of the buffer and
 the words after it, `before` the word before the front, X_left and X_right the outermost dependents of X on that side.
-Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on the stack."""
+Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on the stack.
+"""
 
 TEMPLATES = (
     "s0",
@@ -85,7 +86,8 @@ def numbers_of(state: Ints, size: int, front: int) -> tuple[int, int, int, int, 
 
 
 class StateFeatures(NamedTuple):
-    """A model's atoms: columns of words, then NUMBERS, then whether s0 agrees with b0, and s0 with s1."""
+    """A model's atoms: columns of words, then NUMBERS, then whether s0 agrees with b0, and s0 with
+    s1."""
 
     places: Ints  # (p,) of words
     columns: Ints  # (p,): which columns of these; atoms 1..p
@@ -121,11 +123,13 @@ def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes
 
 
 @compiled
-def find_features(rows: Codes, features: StateFeatures, shift: int, places: Ints, atoms: Codes, buckets: Codes) -> int:
+def find_features(
+    rows: Codes, features: StateFeatures, shift: int, places: Ints, atoms: Codes, buckets: Codes
+) -> int:
     """Fills in the buckets of the features, given `places` and the numbers among `atoms`.
 
-    Returns the number of features: those with an absent atom do not exist. `atoms` (2 a,) are words and
-    numbers, and after them workspace for their addends to hashes.
+    Returns the number of features: those with an absent atom do not exist. `atoms` (2 a,) are words
+    and numbers, and after them workspace for their addends to hashes.
     """
     parts, of_template, of_atom, certain = features.templates
     n_words, n_atoms = len(features.places), len(of_atom)

@@ -1,8 +1,10 @@
-"""A parser in linear time that sees tags, FEATS, words and punctuation: its features, learning and files.
+"""A parser in linear time that sees tags, FEATS, words and punctuation: its features, learning and
+files.
 
-The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle. Several perceptrons
-that saw the sentences in different orders are averaged into one. In templates, words are named as in
-`state_features.ATOMS`, with a column of `features.atoms`: "s0.W" is the form of the word on top of the stack.
+The arc-hybrid system of `arc_hybrid` with an averaged perceptron and a dynamic oracle. Several
+perceptrons that saw the sentences in different orders are averaged into one. In templates, words
+are named as in `state_features.ATOMS`, with a column of `features.atoms`: "s0.W" is the form of the
+word on top of the stack.
 
 Letters: n words, N words of all sentences, B buckets.
 """
@@ -37,7 +39,8 @@ from dynet_vdgi.system.jit import Kernel
 
 PLACES = state_features.ATOMS[:N_PLACES]
 
-_AGREEMENT = tuple(f"{name}_{word}" for word in ("b0", "s1") for name in AGREEING)  # of s0 with that word
+# of s0 with that word
+_AGREEMENT = tuple(f"{name}_{word}" for word in ("b0", "s1") for name in AGREEING)
 
 _OPTIONAL = frozenset(("gaps0", "gaps1", "b0.P", "b1.P", *_AGREEMENT))
 
@@ -152,14 +155,24 @@ class WordParserSettings(Section, frozen=True):
 
     epochs: Annotated[int, Meta(ge=1, le=10_000, description="passes over the trees")] = 3
     explore_from: Annotated[
-        int, Meta(ge=1, le=10_001, description="epoch from which training follows the parser's own actions")
+        int,
+        Meta(
+            ge=1,
+            le=10_001,
+            description="epoch from which training follows the parser's own actions",
+        ),
     ] = 2
     log2_buckets: Annotated[
-        int, Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights")
+        int,
+        Meta(ge=1, le=26, description="features are hashed into 2 to this power rows of weights"),
     ] = 20
     orders: Annotated[
         int,
-        Meta(ge=1, le=100, description="perceptrons that see the trees in other orders; theirs is the mean"),
+        Meta(
+            ge=1,
+            le=100,
+            description="perceptrons that see the trees in other orders; theirs is the mean",
+        ),
     ] = 3
 
 
@@ -169,7 +182,8 @@ class WordPerceptron:
     Arguments are the settings or single numbers of them. The perceptrons have seeds from `seed` on. `feats`,
     `words`: there are features of FEATS, and of forms.
 
-    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each other.
+    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each
+    other.
     """
 
     def __init__(
@@ -192,10 +206,11 @@ class WordPerceptron:
         copies: Sequence[int] | None = None,
         amounts: Sequence[float] | None = None,
     ) -> WordPerceptron:
-        """Learns from trees: `copies` of each in an epoch, each changing weights by `amounts`; both default to 1.
+        """Learns from trees: `copies` of each in an epoch, each changing weights by `amounts`; both
+        default to 1.
 
-        The trees should be projective with one root; from others it learns the reachable arcs. Equal
-        arguments give equal parsers.
+        The trees should be projective with one root; from others it learns the reachable arcs.
+        Equal arguments give equal parsers.
 
         Raises: VdgiError, there are no words; UsageError, these are no sentences; ValueError, a
         sentence has no heads, or numbers of copies or amounts are not one a tree.
@@ -206,7 +221,9 @@ class WordPerceptron:
         packed, gold = self._atoms.pack(trees), _flat_heads(trees)
         if not len(gold):
             raise VdgiError("no trees to train the parser on")
-        plan = np.repeat(np.arange(len(trees)), _one_each(copies, len(trees), "copies").astype(np.int64))
+        plan = np.repeat(
+            np.arange(len(trees)), _one_each(copies, len(trees), "copies").astype(np.int64)
+        )
         sizes = _one_each(amounts, len(trees), "amounts")
         total = np.zeros((1 << self.settings.log2_buckets, N_ACTIONS))
         for seed in range(self.seed, self.seed + self.settings.orders):
@@ -252,8 +269,8 @@ class WordPerceptron:
     ) -> list[tuple[Sentence, Floats]]:
         """The trees that `predict` finds, with the margins (n,) of their words.
 
-        A margin is how far the least sure decision about a head was above its alternative, in units of
-        scores; it is infinite where there was no alternative.
+        A margin is how far the least sure decision about a head was above its alternative, in units
+        of scores; it is infinite where there was no alternative.
         """
         text = list(in_memory(sentences))
         packed = self._atoms.pack(text)
@@ -265,14 +282,25 @@ class WordPerceptron:
         ]
 
     def packed(self, words: PackedRows, given: Ints | None = None) -> tuple[Ints, Floats]:
-        """Heads (N,) of packed sentences, and margins (N,); heads `given` (N,) are kept unless FREE."""
+        """Heads (N,) of packed sentences, and margins (N,); heads `given` (N,) are kept unless
+        FREE."""
         if self.weights is None:
             raise UsageError("the parser has not learnt yet: call fit first")
         n_words, seen = int(words.first[-1]), self._features()
         heads, margins = np.zeros(n_words, np.int64), np.zeros(n_words)
         kept = np.zeros(0, np.int64) if given is None else given
         room = WordRoom.of(words.first, seen)
-        _PARSE(words.rows, words.first, seen, self.weights, kept, heads, margins, room, work=WORK * n_words)
+        _PARSE(
+            words.rows,
+            words.first,
+            seen,
+            self.weights,
+            kept,
+            heads,
+            margins,
+            room,
+            work=WORK * n_words,
+        )
         return heads, margins
 
     def _features(self) -> StateFeatures:
@@ -288,7 +316,8 @@ class WordPerceptron:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> WordPerceptron:
         """The parser with these `arrays`; others are ignored.
 
-        Raises: ModelError, an array is missing, or they are not those of such a parser of this version.
+        Raises: ModelError, an array is missing, or they are not those of such a parser of this
+        version.
         """
         weights, (feats, words) = sparse_weights.from_arrays(
             arrays, PREFIX, "parser with words", FORMAT, (N_ACTIONS,), n_options=2
@@ -300,7 +329,8 @@ class WordPerceptron:
 
 
 def gold_copies(n_gold: int, n_silver: int) -> int:
-    """How often an epoch shows each gold tree beside the silver ones: a third of the sentences is gold."""
+    """How often an epoch shows each gold tree beside the silver ones: a third of the sentences is
+    gold."""
     return max(1, n_silver // (3 * max(1, n_gold)))
 
 

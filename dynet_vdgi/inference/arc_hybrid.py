@@ -1,15 +1,17 @@
 """The arc-hybrid transition system and its dynamic oracle, for kernels.
 
-Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for transition-based dependency
-parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training deterministic parsers with non-deterministic oracles".
+Arc-hybrid: Kuhlmann, Gomez-Rodriguez & Satta (2011), "Dynamic programming algorithms for
+transition-based dependency parsers". Dynamic oracle: Goldberg & Nivre (2013), "Training
+deterministic parsers with non-deterministic oracles".
 
-Words are 1..n. ROOT stands behind them, at n + 1, the last of the buffer, and is never shifted; it takes the
-bottom of the stack when that is the only word left, so there is exactly one root. The 2n actions are:
+Words are 1..n. ROOT stands behind them, at n + 1, the last of the buffer, and is never shifted; it
+takes the bottom of the stack when that is the only word left, so there is exactly one root. The 2n
+actions are:
   SHIFT  the front of the buffer goes onto the stack
   LEFT   the front of the buffer becomes the head of the top of the stack, which is popped
   RIGHT  the word below the top becomes the head of the top, which is popped
-In `heads` the root has head 0. Below the bottom of the stack lies 0: no word, but also the head that the
-bottom, and no word above it, can still get from ROOT.
+In `heads` the root has head 0. Below the bottom of the stack lies 0: no word, but also the head
+that the bottom, and no word above it, can still get from ROOT.
 
 >>> from dynet_vdgi.system.jit import as_python
 >>> state, size, front = np.zeros((6, 3 + 4), np.int64), 0, 1  # of 3 words
@@ -34,8 +36,9 @@ N_ACTIONS = 3
 
 
 TAGS, STACK, HEADS, LEFTMOST, RIGHTMOST, N_CHILDREN = range(6)
-"""Rows of a state, an array (6, n + 4), which says where a derivation is, but for two numbers: the `size` of
-the stack and the `front` of the buffer. One array, because numba pays for each that is handed on.
+"""Rows of a state, an array (6, n + 4), which says where a derivation is, but for two numbers: the
+`size` of the stack and the `front` of the buffer. One array, because numba pays for each that is
+handed on.
   TAGS       NONE, the words' tags, ROOT, NONE, NONE
   STACK      0, 0, 0 and the words on the stack
   HEADS      of the words, found so far
@@ -86,7 +89,8 @@ def advance(state: Ints, action: int, size: int, front: int, n: int) -> tuple[in
 def cost(action: int, stack: Ints, size: int, front: int, n: int, gold: Ints) -> int:
     """The number of arcs of the gold tree, heads (n,), that this legal action makes unreachable.
 
-    Exact for projective trees with one root. In other trees, some arcs may not be reachable together.
+    Exact for projective trees with one root. In other trees, some arcs may not be reachable
+    together.
     """
     lost = 0
     if action == SHIFT:
@@ -117,8 +121,11 @@ def best(scores: Floats, size: int, front: int, n: int) -> int:
 
 
 @compiled
-def best_of_cheapest(scores: Floats, costs: Ints, stack: Ints, size: int, front: int, n: int, gold: Ints) -> int:
-    """The legal action with the highest score among those of the lowest cost; fills in the costs (3,)."""
+def best_of_cheapest(
+    scores: Floats, costs: Ints, stack: Ints, size: int, front: int, n: int, gold: Ints
+) -> int:
+    """The legal action with the highest score among those of the lowest cost; fills in the costs
+    (3,)."""
     chosen = -1
     for action in range(N_ACTIONS):
         if not is_legal(action, size, front, n):
@@ -135,7 +142,8 @@ def best_of_cheapest(scores: Floats, costs: Ints, stack: Ints, size: int, front:
 
 @compiled
 def margin_of(scores: Floats, action: int, size: int, front: int, n: int) -> float:
-    """How far the action's score is above the best other legal action; infinite if there is no other."""
+    """How far the action's score is above the best other legal action; infinite if there is no
+    other."""
     margin = np.inf
     for other in range(N_ACTIONS):
         if other != action and is_legal(other, size, front, n):

@@ -1,10 +1,11 @@
 """Exact sums and maxima over projective trees with one root, for scores of single arcs.
 
-These are Eisner's half-trees (1996, "Three new probabilistic models for dependency parsing"), cubic in the
-number of words, compiled by numba. Every function takes the scores (n + 1, n + 1) of the arcs [head,
-dependent] of one sentence, in nats, ROOT at 0; column 0 and the diagonal are ignored, minus infinity forbids
-an arc. The score of a tree is the sum over its arcs; its probability is proportional to exp(score). All
-functions raise ValueError if there is no tree, or the scores are not such a matrix.
+These are Eisner's half-trees (1996, "Three new probabilistic models for dependency parsing"), cubic
+in the number of words, compiled by numba. Every function takes the scores (n + 1, n + 1) of the
+arcs [head, dependent] of one sentence, in nats, ROOT at 0; column 0 and the diagonal are ignored,
+minus infinity forbids an arc. The score of a tree is the sum over its arcs; its probability is
+proportional to exp(score). All functions raise ValueError if there is no tree, or the scores are
+not such a matrix.
 
 >>> scores = np.zeros((4, 4))  # of three words
 >>> scores[0, 2] = scores[2, 1] = scores[2, 3] = 1.0
@@ -27,20 +28,23 @@ from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled, work_of_trees
 
 LOWEST = -50.0
-"""How far a score may lie below the best arc of its word when trees are summed over; lower scores are raised
-to this limit, except for minus infinity."""
+"""How far a score may lie below the best arc of its word when trees are summed over; lower scores
+are raised to this limit, except for minus infinity."""
 
 SMALLEST_SUM, LARGEST_SUM = 1e-100, 1e100
-"""Sums over trees are scaled to lie between these, so that no part of them leaves the range of a float."""
+"""Sums over trees are scaled to lie between these, so that no part of them leaves the range of a
+float."""
 
 NO_TREE = "there is no projective tree with one root among the arcs that are allowed"
 
-LINK, CLOSED = 0, 1  # first index of a chart (2, n, n): an arc with the words under it; a finished half-tree
+# first index of a chart (2, n, n): an arc with the words under it; a finished half-tree
+LINK, CLOSED = 0, 1
 
 
 @compiled
 def inside(factors: Floats, chart: Floats) -> float:
-    """The sum Z over all trees of the product of their factors (n + 1, n), ROOT first. Fills the chart."""
+    """The sum Z over all trees of the product of their factors (n + 1, n), ROOT first. Fills the
+    chart."""
     n = factors.shape[1]
     link, closed = chart[LINK], chart[CLOSED]  # each (n, n): head, farthest word
     for i in range(n):
@@ -67,7 +71,8 @@ def inside(factors: Floats, chart: Floats) -> float:
 def outside(factors: Floats, chart: Floats, z: float, gradients: Floats, marginals: Floats) -> None:
     """The probability (n + 1, n) of every arc, from a filled chart.
 
-    `gradients` receives the derivatives of log Z by the chart; it and `marginals` must be zero at first.
+    `gradients` receives the derivatives of log Z by the chart; it and `marginals` must be zero at
+    first.
     """
     n = factors.shape[1]
     link, closed = chart[LINK], chart[CLOSED]
@@ -117,7 +122,8 @@ def scaled_inside(factors: Floats, chart: Floats) -> tuple[float, float]:
 
 @compiled
 def exponentials(scores: Floats, factors: Floats) -> float:
-    """Factors (n + 1, n) of scores (n + 1, n + 1), 1 for the best of each word; the log of the scale."""
+    """Factors (n + 1, n) of scores (n + 1, n + 1), 1 for the best of each word; the log of the
+    scale."""
     n = len(scores) - 1
     log_scale = 0.0
     for dependent in range(1, n + 1):
@@ -135,10 +141,11 @@ def exponentials(scores: Floats, factors: Floats) -> float:
 
 @compiled
 def sums(in_a_row: Floats, lengths: Ints, marginals: Floats, log_z: Floats) -> None:
-    """log Z (S,), in nats, and marginals of sentences in a row, of lengths (S,). Minus infinity: no tree.
+    """log Z (S,), in nats, and marginals of sentences in a row, of lengths (S,). Minus infinity: no
+    tree.
 
-    Each has (n + 1) * (n + 1) scores, and (n + 1) * n marginals, which must be zero, by head, ROOT first, and
-    dependent.
+    Each has (n + 1) * (n + 1) scores, and (n + 1) * n marginals, which must be zero, by head, ROOT
+    first, and dependent.
     """
     at = found = 0
     for s in range(len(lengths)):
@@ -161,7 +168,8 @@ _SUMS = Kernel(sums, "exact parsing")
 
 @compiled
 def best_chart(n: int, scores: Floats, chart: Floats, split: Ints) -> int:
-    """Fills a chart (2, n, n), or larger, with the best score of every item and its split; the best root."""
+    """Fills a chart (2, n, n), or larger, with the best score of every item and its split; the best
+    root."""
     link, closed = chart[LINK], chart[CLOSED]
     for width in range(1, n):
         for i in range(n - width):
@@ -194,11 +202,13 @@ def best_chart(n: int, scores: Floats, chart: Floats, split: Ints) -> int:
 
 
 @compiled
-def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, agenda: Ints) -> bool:
+def find_tree(
+    n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, agenda: Ints
+) -> bool:
     """Fills in the heads (n,) of the best tree; whether there is one.
 
-    Works in the caller's arrays, which may be larger: a chart and splits (2, n, n), both zero on the
-    diagonal, and an agenda (2 * n + 2, 3).
+    Works in the caller's arrays, which may be larger: a chart and splits (2, n, n), both zero on
+    the diagonal, and an agenda (2 * n + 2, 3).
     """
     root = best_chart(n, scores, chart, split)
     if root < 0:
@@ -228,7 +238,13 @@ def find_tree(n: int, scores: Floats, heads: Ints, chart: Floats, split: Ints, a
 
 @compiled
 def find_trees(
-    in_a_row: Floats, lengths: Ints, heads: Ints, scores: Floats, chart: Floats, split: Ints, agenda: Ints
+    in_a_row: Floats,
+    lengths: Ints,
+    heads: Ints,
+    scores: Floats,
+    chart: Floats,
+    split: Ints,
+    agenda: Ints,
 ) -> None:
     """Tree (N,) of the best trees of sentences in a row, of lengths (S,).
 
@@ -253,7 +269,10 @@ def _checked(scores: Floats) -> Floats:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ValueError(f"scores of arcs must be (n + 1, n + 1), not {matrix.shape}")
     is_allowed = matrix < np.inf
-    if not is_allowed.all() and not is_allowed[:, 1:][~np.eye(len(matrix), dtype=bool)[:, 1:]].all():
+    if (
+        not is_allowed.all()
+        and not is_allowed[:, 1:][~np.eye(len(matrix), dtype=bool)[:, 1:]].all()
+    ):
         raise ValueError("scores of arcs must be numbers or minus infinity")
     return matrix
 
@@ -264,7 +283,8 @@ def log_partition(scores: Floats) -> float:
 
 
 def marginals(scores: Floats) -> Floats:
-    """The probability (n + 1, n) of every arc, by head, ROOT first, and dependent; columns sum to 1."""
+    """The probability (n + 1, n) of every arc, by head, ROOT first, and dependent; columns sum to
+    1."""
     return _sums([scores])[1][0]
 
 
@@ -306,8 +326,11 @@ def best_of_all(scores: Sequence[Floats]) -> list[Tree]:
     return _best_in_a_row([matrix[:, 1:] for matrix in scores])
 
 
-def expected_best_of_all(arc_marginals: Sequence[Floats], given: Sequence[Sequence[int]] = ()) -> list[Tree]:
-    """The trees of `expected_best`, for the marginals (n + 1, n) of many sentences; () are no given heads."""
+def expected_best_of_all(
+    arc_marginals: Sequence[Floats], given: Sequence[Sequence[int]] = ()
+) -> list[Tree]:
+    """The trees of `expected_best`, for the marginals (n + 1, n) of many sentences; () are no given
+    heads."""
     scores = list(arc_marginals)
     for k, heads in enumerate(given):
         if len(heads):
@@ -333,7 +356,8 @@ def _best_in_a_row(scores: Sequence[Floats]) -> list[Tree]:
 
 
 def constrained(scores: Floats, heads: Sequence[int]) -> Floats:
-    """The scores with all arcs forbidden that contradict these heads (n,); FREE words may have any head."""
+    """The scores with all arcs forbidden that contradict these heads (n,); FREE words may have any
+    head."""
     given = np.asarray(heads, np.int64)
     if given.shape != (len(scores) - 1,):
         raise ValueError(f"{len(scores) - 1} words, but heads of {given.shape}")

@@ -4,8 +4,8 @@ A `paths` file, as Percy Liang's brown-cluster writes it, has a line "BITS\tWORD
 Words of one cluster share the bit string, the path to the cluster in a binary tree. The string itself is
 the key: read as numbers, as the paper's released code reads them, 010 and 10 would be one cluster.
 
-`induce` makes such clusters from text in O(N C^2) time at most, for N types and C clusters, with the
-algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2).
+`induce` makes such clusters from text in O(N C^2) time at most, for N types and C clusters, with
+the algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2).
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Clusters:
 def read(path: AnyPath) -> Clusters:
     """The clusters of a `paths` file, plain or .gz.
 
-    Raises: DataError, the file cannot be read or is empty; a line is not BITS, WORD and COUNT separated by
-    tabs; a word occurs twice; or a bit string is empty although there are several clusters.
+    Raises: DataError, the file cannot be read or is empty; a line is not BITS, WORD and COUNT
+    separated by tabs; a word occurs twice; or a bit string is empty although there are several
+    clusters.
     """
     name, paths, counts = shown(path), dict[str, str](), dict[str, int]()
     for number, line in enumerate(lines_of(path), start=1):
@@ -65,9 +66,15 @@ def read(path: AnyPath) -> Clusters:
         paths[word], counts[word] = bits, int(count)
     clusters = Clusters(paths, counts)
     if not paths:
-        raise DataError(name, None, "no word clusters", "the file is empty: was it downloaded in full?")
-    if clusters.n_clusters > 1 and (word := next((word for word, bits in paths.items() if not bits), "")):
-        raise DataError(name, None, f"the bit string of {word!r} is empty", "only a single cluster has none")
+        raise DataError(
+            name, None, "no word clusters", "the file is empty: was it downloaded in full?"
+        )
+    if clusters.n_clusters > 1 and (
+        word := next((word for word, bits in paths.items() if not bits), "")
+    ):
+        raise DataError(
+            name, None, f"the bit string of {word!r} is empty", "only a single cluster has none"
+        )
     return clusters
 
 
@@ -76,35 +83,45 @@ def lines(clusters: Clusters) -> Iterator[str]:
 
     Words must hold neither tabs nor line ends, which words of `corpus.words_in` never do.
     """
-    words = sorted(clusters.paths, key=lambda word: (clusters.paths[word], -clusters.counts[word], word))
+    words = sorted(
+        clusters.paths, key=lambda word: (clusters.paths[word], -clusters.counts[word], word)
+    )
     return (f"{clusters.paths[word]}\t{word}\t{clusters.counts[word]}\n" for word in words)
 
 
 def classes(clusters: Clusters, words: Sequence[str]) -> tuple[int, ...]:
     """The class of every word id 0..len(words): 0 is the unknown word, i + 1 is `words[i]`.
 
-    Words of one cluster share a class. Classes are numbered from 0 in the order of the bit strings of the
-    clusters with a word in `words`; the last class holds the unknown word and all words without a cluster.
+    Words of one cluster share a class. Classes are numbered from 0 in the order of the bit strings
+    of the clusters with a word in `words`; the last class holds the unknown word and all words
+    without a cluster.
     """
     bits = [clusters.paths.get(word) for word in words]
-    numbers = {path: k for k, path in enumerate(sorted({path for path in bits if path is not None}))}
+    numbers = {
+        path: k for k, path in enumerate(sorted({path for path in bits if path is not None}))
+    }
     rest = len(numbers)
     return (rest, *(rest if path is None else numbers[path] for path in bits))
 
 
-def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progress = iter) -> Clusters:
-    """Clusters of all words of a text, at most `n_clusters`, that keep much mutual information of bigrams.
+def induce(
+    sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progress = iter
+) -> Clusters:
+    """Clusters of all words of a text, at most `n_clusters`, that keep much mutual information of
+    bigrams.
 
-    The `n_clusters` most frequent words start as clusters of their own. The other words join one by one, by
-    falling frequency, each followed by the merge that loses least. In the end the clusters are merged down
-    to one, which gives the bit strings; 0 leads to the cluster of the more frequent word.
+    The `n_clusters` most frequent words start as clusters of their own. The other words join one by
+    one, by falling frequency, each followed by the merge that loses least. In the end the clusters
+    are merged down to one, which gives the bit strings; 0 leads to the cluster of the more frequent
+    word.
 
-    The text is one stream of words: the last word of a sentence and the first of the next are a bigram, as
-    in Liang's program, which ignores line ends. If the text has fewer types than `n_clusters`, each type gets
-    a cluster. `progress` wraps the iterable over the words, as tqdm does.
+    The text is one stream of words: the last word of a sentence and the first of the next are a
+    bigram, as in Liang's program, which ignores line ends. If the text has fewer types than
+    `n_clusters`, each type gets a cluster. `progress` wraps the iterable over the words, as tqdm
+    does.
 
-    The result is deterministic: words of equal frequency join in alphabetical order; for merges with equal
-    losses (to `TIE`) see `Agglomeration.best_pair`.
+    The result is deterministic: words of equal frequency join in alphabetical order; for merges
+    with equal losses (to `TIE`) see `Agglomeration.best_pair`.
 
     Raises: UsageError, `n_clusters` is below 1, or the text has no words.
     """
@@ -138,15 +155,15 @@ def induce(sentences: Iterable[Sequence[str]], n_clusters: int, progress: Progre
 class Agglomeration:
     """Clusters that grow and merge, and the mutual information lost by every possible merge.
 
-    Clusters live in slots 0..S-1, S = n_clusters + 1. An empty slot has no counts.
-    T bigrams (i, j), i followed by j, are counted: n (S, S) among the clusters, l and r (S,) of all bigrams
-    that begin, and end, in a cluster, whatever the other word, as in section 4.2 of Liang. So
+    Clusters live in slots 0..S-1, S = n_clusters + 1. An empty slot has no counts. T bigrams (i,
+    j), i followed by j, are counted: n (S, S) among the clusters, l and r (S,) of all bigrams that
+    begin, and end, in a cluster, whatever the other word, as in section 4.2 of Liang. So
 
         T I = sum_ij n_ij log(n_ij T / (l_i r_j))
             = sum_ij f(n_ij) - sum_i L_i log l_i - sum_j R_j log r_j + constant,    f(n) = n log n
 
-    with L_i = sum_j n_ij and R_j = sum_i n_ij. f comes from a table. The loss of merging a and b needs the
-    sums over all slots c
+    with L_i = sum_j n_ij and R_j = sum_i n_ij. f comes from a table. The loss of merging a and b
+    needs the sums over all slots c
 
         merged_ab = sum_c f(n_ac + n_bc) + f(n_ca + n_cb)    own_a = sum_c f(n_ac) + f(n_ca)
 
@@ -163,7 +180,8 @@ class Agglomeration:
         self.slots: Ints = np.full(n_words, -1)
         """The slot of each word; -1 before it is added."""
         self.counts: Ints = np.zeros((n_slots, 2, n_slots), dtype=np.int64)
-        """Bigrams that begin in a slot, by the slot they end in; and the reverse: [i, 0, j] and [j, 1, i]."""
+        """Bigrams that begin in a slot, by the slot they end in; and the reverse: [i, 0, j] and [j,
+        1, i]."""
         self._ends: Ints = np.zeros((2, n_slots), dtype=np.int64)  # l and r
         self._merged: Floats = np.zeros((n_slots, n_slots))  # the diagonal is not used
         self._own: Floats = np.zeros(n_slots)
@@ -231,19 +249,27 @@ class Agglomeration:
         self._free.append(freed)
 
     def losses(self) -> Floats:
-        """The loss of each merge, (S, S), in nats times bigrams; inf where there is no pair to merge."""
+        """The loss of each merge, (S, S), in nats times bigrams; inf where there is no pair to
+        merge."""
         rows = np.flatnonzero(self._stale)
         # Terms of both clusters before, less the terms of the merged one.
         f, counts, itself = self._f, self.counts[rows], self.counts[:, 0].diagonal()
         row_itself = itself[rows, None]
-        before = self._own[rows, None] + self._own - f(row_itself) - f(itself) - f(counts).sum(axis=1)
-        inside = f(counts + row_itself[:, None]) + f(counts + itself)  # have other terms in the merged one
-        after = self._merged[rows] - inside.sum(axis=1) + f(counts.sum(axis=1) + row_itself + itself)
+        before = (
+            self._own[rows, None] + self._own - f(row_itself) - f(itself) - f(counts).sum(axis=1)
+        )
+        # have other terms in the merged one
+        inside = f(counts + row_itself[:, None]) + f(counts + itself)
+        after = (
+            self._merged[rows] - inside.sum(axis=1) + f(counts.sum(axis=1) + row_itself + itself)
+        )
         losses: Floats = before - after
         for known, ends in zip(self.counts.sum(axis=2).T, self._ends):
             log = np.log(np.maximum(ends, 1))
             log_of_both = np.log(np.maximum(ends[rows, None] + ends, 1))
-            losses += known[rows, None] * (log_of_both - log[rows, None]) + known * (log_of_both - log)
+            losses += known[rows, None] * (log_of_both - log[rows, None]) + known * (
+                log_of_both - log
+            )
         self._losses[rows] = losses
         self._losses[:, rows] = losses.T
         self._losses[rows, rows] = np.inf
@@ -254,8 +280,9 @@ class Agglomeration:
     def best_pair(self) -> tuple[int, int]:
         """The slots whose merge loses least; there must be two clusters.
 
-        Ties are broken by the first word added to each cluster: the pair whose earlier cluster is earliest
-        wins, then the pair whose later cluster is earliest. The earlier cluster is returned first.
+        Ties are broken by the first word added to each cluster: the pair whose earlier cluster is
+        earliest wins, then the pair whose later cluster is earliest. The earlier cluster is
+        returned first.
         """
         losses = self.losses()
         best = np.flatnonzero(losses <= losses.min() + TIE * self.n_bigrams)
@@ -264,7 +291,9 @@ class Agglomeration:
         return int(self.slots[one]), int(self.slots[other])
 
 
-def _neighbours(words: Sequence[int], neighbours: Sequence[int], n_words: int) -> list[tuple[Ints, Ints]]:
+def _neighbours(
+    words: Sequence[int], neighbours: Sequence[int], n_words: int
+) -> list[tuple[Ints, Ints]]:
     """For each word, its neighbours on one side, and how often each is one."""
     pairs = np.array(words, dtype=np.int64) * n_words + np.array(neighbours, dtype=np.int64)
     unique, times = np.unique(pairs, return_counts=True)

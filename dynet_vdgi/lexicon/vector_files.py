@@ -1,8 +1,9 @@
 """Which format a file of word vectors has, told from its bytes; other files are refused by name.
 
-A file is binary only if its bytes cannot be text, so text with a fault never becomes numbers: the lines of a
-binary file hardly ever end in a number that people can read. All rows are counted before any is read, because
-gensim reads as many as the header says, and stretches a row of one number to a whole vector.
+A file is binary only if its bytes cannot be text, so text with a fault never becomes numbers: the
+lines of a binary file hardly ever end in a number that people can read. All rows are counted before
+any is read, because gensim reads as many as the header says, and stretches a row of one number to a
+whole vector.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _DEFLATED = 1000  # times smaller than its content, gzip data may be at most
 
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?(\d{1,18}) ([1-9]\d{0,8})\s*\n")
 
-_NUMBER = re.compile(rb"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)", re.IGNORECASE)
+_NUMBER = re.compile(
+    rb"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?|nan|inf(?:inity)?)", re.IGNORECASE
+)
 
 _NUMBER_LIKE = re.compile(rb"[-+.,]*\d[-+.,\deE]*|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
 
@@ -127,7 +130,9 @@ def form_of(path: str) -> Form:
         return Form("text", header)
     except (EOFError, OSError, zlib.error) as error:
         if isinstance(error, gzip.BadGzipFile) and "Not a gzipped" in str(error):
-            raise DataError(name, None, "not gzip data", "if it is not compressed, rename it without .gz") from None
+            raise DataError(
+                name, None, "not gzip data", "if it is not compressed, rename it without .gz"
+            ) from None
         hint = "the file is damaged or was cut off: fetch it again"
         raise DataError(name, None, f"cannot be read: {error}", hint) from None
 
@@ -171,7 +176,8 @@ def _is_binary(body: bytes, header: tuple[int, int]) -> bool:
 
 
 def _is_latin(body: bytes) -> bool:
-    """Whether most bytes are those of numbers: text in an older encoding of letters, and with faults."""
+    """Whether most bytes are those of numbers: text in an older encoding of letters, and with
+    faults."""
     return 2 * len(re.findall(rb"[-+.,\d\s]", body)) > len(body)
 
 
@@ -210,7 +216,9 @@ def _check_text(path: str, head: bytes, first: int, header: tuple[int, int] | No
     """Raises: DataError, a row is no word with its numbers, or the header says otherwise."""
     name = files.shown(path)
     if b"\0" in head:
-        raise DataError(name, None, "this is binary data, not a file of word vectors that is known", _WRITE)
+        raise DataError(
+            name, None, "this is binary data, not a file of word vectors that is known", _WRITE
+        )
     lines = head[first:].split(b"\n")
     lines = lines[:-1] if len(lines) > 1 else lines  # which may be cut off
     rows = [line for line in lines if line.strip()]
@@ -222,7 +230,12 @@ def _check_text(path: str, head: bytes, first: int, header: tuple[int, int] | No
         if usual == 1 and _are_whole(rows):  # the first row looks like a header
             _check_counts(name, rows)
         message = f"the header says {count(dim, 'number')} a row, the rows have {usual}"
-        raise DataError(name, 1, message, f"cut off on the right? If not, write '{header[0]} {usual}' in this line")
+        raise DataError(
+            name,
+            1,
+            message,
+            f"cut off on the right? If not, write '{header[0]} {usual}' in this line",
+        )
     for number, line in enumerate(lines, start=2 if header else 1):
         fault = row_fault(line, dim, where, usual) if line.strip() else None
         if fault:
@@ -233,7 +246,8 @@ def _check_text(path: str, head: bytes, first: int, header: tuple[int, int] | No
 
 
 def _check_rows(path: str, dim: int, where: str, header: tuple[int, int] | None) -> None:
-    """Counts the rows and the numbers in each. Raises: DataError, one has others, or the header is wrong."""
+    """Counts the rows and the numbers in each. Raises: DataError, one has others, or the header is
+    wrong."""
     name, number, last = files.shown(path), 0, 0
     blank = 0  # the first of the empty lines that may be the end of the file
     with files.open_bytes(path) as handle:
@@ -245,11 +259,18 @@ def _check_rows(path: str, dim: int, where: str, header: tuple[int, int] | None)
                 blank = blank or number
                 continue
             if len(line) == LONGEST_ROW and line[-1:] != b"\n":
-                raise DataError(name, number, f"a line of more than {LONGEST_ROW:,} bytes", "no file of word vectors?")
+                raise DataError(
+                    name,
+                    number,
+                    f"a line of more than {LONGEST_ROW:,} bytes",
+                    "no file of word vectors?",
+                )
             if blank:
                 raise DataError(name, blank, *_EMPTY_LINE)
             if stripped.count(b" ") != dim:
-                fault = row_fault(line, dim, where, dim) or Fault("no row of a word and its numbers", _WRITE)
+                fault = row_fault(line, dim, where, dim) or Fault(
+                    "no row of a word and its numbers", _WRITE
+                )
                 raise DataError(name, number, *fault)
             last = number
     if header and last - 1 != header[0]:
@@ -292,7 +313,8 @@ def row_fault(line: bytes, dim: int, where: str, usual: int) -> Fault | None:
                 hint = f"{named}? a single blank is expected: tr '{sign.decode()}' ' '"
                 return Fault("no blank between word and numbers", hint)
         return Fault(f"no numbers after {_shown(word)}", f"a list of words? {_WRITE}")
-    if not word and (wrong is not None or len(numbers) != dim):  # else a row of no word, which nobody asks for
+    # else a row of no word, which nobody asks for
+    if not word and (wrong is not None or len(numbers) != dim):
         return Fault("a blank before the word", "each line begins with its word: sed 's/^ *//'")
     if wrong == b"":
         return Fault("several blanks in a row", "a single blank is expected: tr -s ' '")
@@ -327,10 +349,16 @@ def _usual_size(rows: Sequence[bytes]) -> int:
 def _check_counts(name: str, rows: Sequence[bytes]) -> None:
     """Raises: DataError, the rows are words and how often they occur."""
     dim, are_whole = _n_numbers(rows[0]), _are_whole(rows)
-    if dim == 1 or (dim < _FEW_NUMBERS and are_whole and any(len(n) > 2 for row in rows for n in row.split()[1:])):
+    if dim == 1 or (
+        dim < _FEW_NUMBERS
+        and are_whole
+        and any(len(n) > 2 for row in rows for n in row.split()[1:])
+    ):
         what = "counts" if are_whole else "frequencies"
         hint = "word vectors have many numbers a word: is there another file in the same download?"
-        raise DataError(name, 1, f"this is a list of words and {what}: {count(dim, 'number')} a word", hint)
+        raise DataError(
+            name, 1, f"this is a list of words and {what}: {count(dim, 'number')} a word", hint
+        )
 
 
 def _are_whole(rows: Sequence[bytes]) -> bool:

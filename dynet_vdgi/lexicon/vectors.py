@@ -1,7 +1,8 @@
 """Word vectors from files, for the words of a text.
 
-Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary, each also in .gz,
-and fastText's own .bin; `vector_files` tells them apart. gensim holds the whole file in memory.
+Formats: GloVe text, word2vec and fastText text (with a header `rows dimensions`), word2vec binary,
+each also in .gz, and fastText's own .bin; `vector_files` tells them apart. gensim holds the whole
+file in memory.
 
 Shapes: V words, D numbers in a vector.
 """
@@ -31,14 +32,23 @@ if TYPE_CHECKING:
 # What gensim raises on damaged files, besides wrong arrays.
 _GENSIM_FAILS: tuple[type[Exception], ...]
 
-_GENSIM_FAILS = (ArithmeticError, AssertionError, EOFError, LookupError, MemoryError, OSError, RuntimeError)
+_GENSIM_FAILS = (
+    ArithmeticError,
+    AssertionError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+)
 
 _GENSIM_FAILS += (TypeError, ValueError, struct.error, zlib.error)
 
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """Vectors of V words. `values` (V, D) has zeros where `found` (V,) is false; `notes` are for the log."""
+    """Vectors of V words. `values` (V, D) has zeros where `found` (V,) is false; `notes` are for
+    the log."""
 
     values: Floats32
     found: NDArray[np.bool_]
@@ -53,11 +63,11 @@ class Embeddings:
 def load(path: str, words: Sequence[str]) -> Embeddings:
     """The vectors of `words` in a file: row i of the result belongs to `words[i]`.
 
-    A word without a row of its own gets the row of its lower-case form, or, in fastText's own format, a vector made of
-    its character n-grams.
+    A word without a row of its own gets the row of its lower-case form, or, in fastText's own
+    format, a vector made of its character n-grams.
 
-    Raises: DataError, the file cannot be read, holds no vectors, has a value that is no finite number in a
-    row that is needed, or has none of the words.
+    Raises: DataError, the file cannot be read, holds no vectors, has a value that is no finite
+    number in a row that is needed, or has none of the words.
     """
     vectors, name = _read(path), files.shown(path)
     values = np.zeros((len(words), vectors.vector_size), np.float32)
@@ -78,8 +88,12 @@ def load(path: str, words: Sequence[str]) -> Embeddings:
     if words and not found.any():
         begins = ", ".join(map(repr, vectors.index_to_key[:3]))
         hint = f"vectors of another language, or with another letter case? It begins with {begins}"
-        raise DataError(name, None, f"it has none of the {counted(len(words), 'word')} wanted", hint)
-    coverage = f"{found.sum():,} of {len(words):,} words ({100 * found.sum() / max(len(words), 1):.1f} %)"
+        raise DataError(
+            name, None, f"it has none of the {counted(len(words), 'word')} wanted", hint
+        )
+    coverage = (
+        f"{found.sum():,} of {len(words):,} words ({100 * found.sum() / max(len(words), 1):.1f} %)"
+    )
     notes = [f"vectors: {coverage}, {vectors.vector_size} dimensions, {name}"]
     notes += [f"  {counted(n_lower, 'word')} by the lower-case form"] if n_lower else []
     return Embeddings(values, found, tuple(notes))
@@ -97,7 +111,9 @@ def _read(path: str) -> KeyedVectors:
                 return load_facebook_vectors(path)
             # Of several rows of a word the first counts; bytes that are not UTF-8 become a mark.
             how = {"binary": form.kind == "binary", "no_header": form.header is None}
-            return KeyedVectors.load_word2vec_format(path, encoding="utf-8-sig", unicode_errors="replace", **how)
+            return KeyedVectors.load_word2vec_format(
+                path, encoding="utf-8-sig", unicode_errors="replace", **how
+            )
     except _GENSIM_FAILS as error:
         if form.kind == "text" and (found := vector_files.faulty_row(path, form)):
             number, fault = found

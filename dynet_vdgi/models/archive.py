@@ -1,4 +1,5 @@
-"""Model files: a zip of plain data, never code, unpacked only if the sizes it declares are plausible."""
+"""Model files: a zip of plain data, never code, unpacked only if the sizes it declares are
+plausible."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ Arrays = dict[str, NDArray[Any]]
 MODEL = "model file"
 
 ALWAYS_FAIR, FAIR_RATIO = 1 << 26, 30
-"""Bytes that an unpacked archive may always have; above them, at most this many times its packed size."""
+"""Bytes that an unpacked archive may always have; above them, at most this many times its packed
+size."""
 
 _STORED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -41,8 +43,8 @@ STEPS = ("tokeniser", "tagger")
 class Archive:
     """The members of a model file, or of one inside it with this content; a context manager.
 
-    Raises: ModelError, the path is not a file, or the sizes that the archive declares for its members are
-    implausible or beyond the limit.
+    Raises: ModelError, the path is not a file, or the sizes that the archive declares for its
+    members are implausible or beyond the limit.
     """
 
     def __init__(self, path: str | Path, content: bytes | None = None) -> None:
@@ -69,12 +71,15 @@ class Archive:
     def json(self, name: str) -> Any:
         """A small member as JSON. Raises: ModelError, it is larger than the limit of tables."""
         if self._zip.getinfo(name).file_size > limit("table"):
-            raise ModelError(f"the model file is damaged: its {name} is of more than {limit('table')} bytes")
+            raise ModelError(
+                f"the model file is damaged: its {name} is of more than {limit('table')} bytes"
+            )
         return json.loads(self._zip.read(name))
 
     @property
     def step(self) -> str:
-        """Which of STEPS it is a file of; "" for anything else. Raises: any exception, it is damaged."""
+        """Which of STEPS it is a file of; "" for anything else. Raises: any exception, it is
+        damaged."""
         meta = self.json("meta.json") if "meta.json" in self.names else {}
         kind = meta.get("kind") if isinstance(meta, dict) else None
         return kind if kind in STEPS else ""
@@ -94,14 +99,17 @@ class Archive:
             raise ModelError(f"the model file is damaged: {name}: {error}") from None
 
     def arrays(self, name: str) -> Arrays:
-        """The arrays of a member. Raises: ModelError, one holds something other than finite numbers."""
+        """The arrays of a member. Raises: ModelError, one holds something other than finite
+        numbers."""
         data = self._zip.read(name)
         with zipfile.ZipFile(io.BytesIO(data)) as inner:
             _check_sizes(inner)
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             names = stored["names"]
             if names.ndim != 1 or names.dtype.kind != "U":
-                raise ModelError(f"the model file is damaged: {name}: the names are not a list of texts")
+                raise ModelError(
+                    f"the model file is damaged: {name}: the names are not a list of texts"
+                )
             arrays = {str(each): stored[f"a{k}"] for k, each in enumerate(names)}
         for fault in faults(arrays):
             raise ModelError(f"the model file is damaged: {name}: {fault}")
@@ -109,7 +117,8 @@ class Archive:
 
 
 def faults(arrays: Mapping[str, Any]) -> Iterable[str]:
-    """The arrays that cannot be computed with, because they hold no numbers or some that are not finite."""
+    """The arrays that cannot be computed with, because they hold no numbers or some that are not
+    finite."""
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
             yield f"{name} is no array"
@@ -121,14 +130,18 @@ def faults(arrays: Mapping[str, Any]) -> Iterable[str]:
 
 def _check_sizes(archive: zipfile.ZipFile) -> None:
     infos = archive.infolist()
-    packed, unpacked = (sum(sizes) for sizes in zip((0, 0), *((i.compress_size, i.file_size) for i in infos)))
+    packed, unpacked = (
+        sum(sizes) for sizes in zip((0, 0), *((i.compress_size, i.file_size) for i in infos))
+    )
     if unpacked > limit("model"):
         raise ModelError(f"the model file holds {unpacked} bytes: {to_raise('model', unpacked)}")
     if unpacked > ALWAYS_FAIR and unpacked > FAIR_RATIO * packed:
         raise ModelError(f"the model file is damaged: it says that {packed} bytes hold {unpacked}")
     for info in infos:
         if info.compress_type not in _STORED:
-            raise ModelError(f"the model file is damaged: {info.filename} is packed in an unknown way")
+            raise ModelError(
+                f"the model file is damaged: {info.filename} is packed in an unknown way"
+            )
 
 
 @contextmanager
@@ -137,7 +150,8 @@ def opened(path: str | Path, what: str = MODEL, content: bytes | None = None) ->
 
     content: what the file holds, if it is inside another one, which `path` then names.
 
-    Raises: ModelError, no such file, none of this program's, or damaged; anything else that the block raises.
+    Raises: ModelError, no such file, none of this program's, or damaged; anything else that the
+    block raises.
     """
     try:
         with Archive(path, content) as archive:
@@ -153,7 +167,8 @@ def opened(path: str | Path, what: str = MODEL, content: bytes | None = None) ->
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
     except Exception as error:
-        # On damaged input the parsers of zip, JSON and NPZ raise all sorts of errors: zlib.error, TokenError, ...
+        # On damaged input the parsers of zip, JSON and NPZ raise all sorts of errors: zlib.error,
+        # TokenError, ...
         reason = str(error) or type(error).__name__
         raise ModelError(f"{path}: the {what} is damaged ({reason})") from None
 
@@ -164,7 +179,9 @@ def _near(path: Path, what: str) -> str:
     if what == MODEL and (own := nearest(str(path), bundled("models"), 0.7)):
         return f"; did you mean '{own}'?"
     try:
-        beside = [each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()]
+        beside = [
+            each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()
+        ]
     except OSError:
         beside = []
     found = nearest(path.name, [each.name for each in beside], 0.6)
@@ -175,7 +192,8 @@ def _near(path: Path, what: str) -> str:
 
 
 def write(path: str | Path, entries: Mapping[str, bytes]) -> None:
-    """Writes an archive with these members atomically: the old file stays until the new one is complete.
+    """Writes an archive with these members atomically: the old file stays until the new one is
+    complete.
 
     Raises: UsageError, the argument is no path.
     """
@@ -189,7 +207,9 @@ def packed(entries: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as z:
         for name, data in entries.items():
-            z.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+            z.writestr(
+                zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED
+            )
     return buffer.getvalue()
 
 

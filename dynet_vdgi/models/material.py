@@ -17,14 +17,16 @@ from dynet_vdgi.rule_tables.word_orders import Fact
 
 @dataclass(frozen=True)
 class Material:
-    """`texts`, whose trees are never used, and gold `trees` to learn from; for few-trees heads may be FREE.
+    """`texts`, whose trees are never used, and gold `trees` to learn from; for few-trees heads may
+    be FREE.
 
-    `texts` are sentences by language label, which is empty for a single language; `facts` are known facts
-    about these languages. `dev` holds sentences with gold trees, and is empty unless they are used.
-    `punctuation` is the relation that punctuation had in `trees`, from which it has been removed.
+    `texts` are sentences by language label, which is empty for a single language; `facts` are known
+    facts about these languages. `dev` holds sentences with gold trees, and is empty unless they are
+    used. `punctuation` is the relation that punctuation had in `trees`, from which it has been
+    removed.
 
-    For the neural parser: `vectors` are word vectors; `start` are weights to start from instead of random
-    ones.
+    For the neural parser: `vectors` are word vectors; `start` are weights to start from instead of
+    random ones.
     """
 
     texts: Mapping[str, list[Sentence]]

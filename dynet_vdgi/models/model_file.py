@@ -1,10 +1,11 @@
 """Model files: everything needed to parse, to continue training, and to know how a model was made.
 
-A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`, `vocabulary.json`,
-`rules.txt`, perhaps `text.json`, perhaps the files of a tokeniser and a tagger (`tokeniser.zip`, `tagger.zip`),
-`parameters.npz` (weights for parsing), `training.npz` (weights, AdaGrad sums, averages and lambda after the last
-update) and `progress.json` (how far training has come). Random numbers are drawn from the seed and the number of
-the update, so these two are the state of the generators.
+A model file is a zip of plain data, never code: `meta.json` (the provenance), `settings.toml`,
+`vocabulary.json`, `rules.txt`, perhaps `text.json`, perhaps the files of a tokeniser and a tagger
+(`tokeniser.zip`, `tagger.zip`), `parameters.npz` (weights for parsing), `training.npz` (weights,
+AdaGrad sums, averages and lambda after the last update) and `progress.json` (how far training has
+come). Random numbers are drawn from the seed and the number of the update, so these two are the
+state of the generators.
 """
 
 from __future__ import annotations
@@ -39,9 +40,12 @@ FORMAT = 3
 LAST_SECOND = 253_402_300_799
 """The end of the year 9999, in seconds since 1970."""
 
-_GONE = re.compile(r'^(?:features = "counts"|objective = "elbo")\n', re.MULTILINE)  # settings of earlier versions
+# settings of earlier versions
+_GONE = re.compile(r'^(?:features = "counts"|objective = "elbo")\n', re.MULTILINE)
 
-_OF_EARLIER_STUDENTS = re.compile(r" ; (?:student|told) [0-9.]+(?= (?:if|unless|;) |[ \r]*$)", re.MULTILINE)
+_OF_EARLIER_STUDENTS = re.compile(
+    r" ; (?:student|told) [0-9.]+(?= (?:if|unless|;) |[ \r]*$)", re.MULTILINE
+)
 """Options of lines in tables of earlier versions: what a student that is gone did not see."""
 
 
@@ -72,8 +76,8 @@ class OtherTreebank(Struct, frozen=True):
 class Provenance(Struct, frozen=True, kw_only=True):
     """How a model was made, recorded by the code that made it.
 
-    `gold_trees` has a line for each use of gold trees; empty: they were not used. `treebanks` are the
-    treebanks of other languages, by label.
+    `gold_trees` has a line for each use of gold trees; empty: they were not used. `treebanks` are
+    the treebanks of other languages, by label.
     """
 
     version: str = __version__
@@ -110,7 +114,9 @@ class Provenance(Struct, frozen=True, kw_only=True):
         epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
         if epoch and not (re.fullmatch("[0-9]{1,12}", epoch) and int(epoch) <= LAST_SECOND):
             expected = f"seconds since 1970, from 0 to {LAST_SECOND}, or nothing"
-            raise ConfigError(f"SOURCE_DATE_EPOCH={epoch!r:.40} in the environment (expected: {expected})")
+            raise ConfigError(
+                f"SOURCE_DATE_EPOCH={epoch!r:.40} in the environment (expected: {expected})"
+            )
         now = time.gmtime(int(epoch) if epoch else None)
         return cls(
             python=platform.python_version(),
@@ -127,7 +133,10 @@ class Provenance(Struct, frozen=True, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON: lists instead of tuples."""
         values: dict[str, Any] = msgspec.to_builtins(self)
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+        }
 
 
 @dataclass
@@ -141,12 +150,15 @@ class ModelFile:
     parameters: Arrays
     training: Arrays = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
-    text: dict[str, Any] | None = None  # of `rule_tables.statistics`: the rule table's measurements of the text
-    steps: dict[str, bytes] = field(default_factory=dict)  # files of a tokeniser and a tagger, see STEPS
+    # of `rule_tables.statistics`: the rule table's measurements of the text
+    text: dict[str, Any] | None = None
+    # files of a tokeniser and a tagger, see STEPS
+    steps: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def base(self) -> Prior | None:
-        """The rule table with its measurements of the text; None if the model has no such measurements."""
+        """The rule table with its measurements of the text; None if the model has no such
+        measurements."""
         return None if self.text is None else Prior.from_json(self.rules, self.text)
 
     @property
@@ -166,7 +178,9 @@ def save(path: str | Path, model: ModelFile) -> None:
     Raises: ModelError, a weight is not a finite number.
     """
     for fault in faults({**model.parameters, **model.training}):
-        reason = "training diverged (a smaller train.lr may help); what was saved before is as it was"
+        reason = (
+            "training diverged (a smaller train.lr may help); what was saved before is as it was"
+        )
         raise ModelError(f"{path}: {fault}: {reason}")
     write(path, members(model))
 
@@ -175,8 +189,11 @@ def members(model: ModelFile) -> dict[str, bytes]:
     """What a model file holds, for `write`."""
     meta = {"format": FORMAT, **model.provenance.to_dict()}
     entries: dict[str, bytes] = {
-        # A file name that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
-        "meta.json": json.dumps(meta, indent=1, ensure_ascii=False).encode(errors="backslashreplace"),
+        # A file name that is not UTF-8 holds lone surrogates; the error handler writes them as JSON
+        # would.
+        "meta.json": json.dumps(meta, indent=1, ensure_ascii=False).encode(
+            errors="backslashreplace"
+        ),
         "settings.toml": model.settings.to_toml().encode(),
         "vocabulary.json": json.dumps(model.vocabulary.to_json(), ensure_ascii=False).encode(),
         "rules.txt": model.rules.text.encode(),
@@ -190,7 +207,8 @@ def members(model: ModelFile) -> dict[str, bytes]:
 
 
 def load(path: str | Path, content: bytes | None = None, *, training: bool = False) -> ModelFile:
-    """Reads a model file, or this content of one; with `training`, also the members needed to continue training.
+    """Reads a model file, or this content of one; with `training`, also the members needed to
+    continue training.
 
     Raises: ModelError, no such file, not a model file, damaged, or of another format.
     """
@@ -202,7 +220,9 @@ def _read(archive: Archive, training: bool) -> ModelFile:
     """The content of an archive. Raises: any exception, it is damaged."""
     meta = archive.json("meta.json")
     if step := archive.step:
-        raise ModelError(f"this is a {step}, not a parser: name it with --{step} (in Python {step}=)")
+        raise ModelError(
+            f"this is a {step}, not a parser: name it with --{step} (in Python {step}=)"
+        )
     if not isinstance(meta, dict) or type(meta.get("format")) is not int:
         raise ModelError("not a vdgi model file (its meta.json names no format)")
     if meta["format"] > FORMAT:
@@ -210,9 +230,13 @@ def _read(archive: Archive, training: bool) -> ModelFile:
             f"model format {meta['format']} is newer than this program's ({FORMAT}); update dynet_vdgi to use it"
         )
     if meta["format"] < FORMAT:
-        raise ModelError(f"model format {meta['format']} is of version 0.1; train it again, or use it with version 0.1")
+        raise ModelError(
+            f"model format {meta['format']} is of version 0.1; train it again, or use it with version 0.1"
+        )
     if (recipe := meta.get("recipe")) not in RECIPES.names():
-        raise ModelError(f"the model is of an unknown recipe, {recipe!r}; update dynet_vdgi to use it")
+        raise ModelError(
+            f"the model is of an unknown recipe, {recipe!r}; update dynet_vdgi to use it"
+        )
     provenance = msgspec.convert(meta, Provenance)
     try:
         settings = from_toml(_GONE.sub("", archive.read("settings.toml").decode()), "settings.toml")
@@ -222,9 +246,13 @@ def _read(archive: Archive, training: bool) -> ModelFile:
         else:
             rules = RuleSet(())
     except ConfigError as error:
-        raise ModelError(f"{error}; the model file is damaged, or {of_earlier_version(provenance)}") from None
+        raise ModelError(
+            f"{error}; the model file is damaged, or {of_earlier_version(provenance)}"
+        ) from None
     if settings.recipe != provenance.recipe:
-        raise ModelError(f"its settings are of recipe {settings.recipe}, its meta.json of {provenance.recipe}")
+        raise ModelError(
+            f"its settings are of recipe {settings.recipe}, its meta.json of {provenance.recipe}"
+        )
     return ModelFile(
         provenance=provenance,
         settings=settings,
@@ -232,9 +260,13 @@ def _read(archive: Archive, training: bool) -> ModelFile:
         rules=rules,
         parameters=with_table(archive.arrays("parameters.npz")),
         training=archive.arrays("training.npz") if training else {},
-        progress=archive.content("progress.json", dict[str, int | float | None]) if training else {},
+        progress=archive.content("progress.json", dict[str, int | float | None])
+        if training
+        else {},
         text=archive.content("text.json", dict[str, Any]) if "text.json" in archive.names else None,
-        steps={step: archive.read(f"{step}.zip") for step in STEPS if f"{step}.zip" in archive.names},
+        steps={
+            step: archive.read(f"{step}.zip") for step in STEPS if f"{step}.zip" in archive.names
+        },
     )
 
 
@@ -245,9 +277,14 @@ def of_earlier_version(provenance: Provenance) -> str:
 
 
 def differences(
-    model: ModelFile, settings: Settings, rules: RuleSet, vocabulary: Vocabulary, data: tuple[DataFile, ...]
+    model: ModelFile,
+    settings: Settings,
+    rules: RuleSet,
+    vocabulary: Vocabulary,
+    data: tuple[DataFile, ...],
 ) -> list[str]:
-    """The differences between a model file and the present run; if there are none, it can be resumed."""
+    """The differences between a model file and the present run; if there are none, it can be
+    resumed."""
     ours, theirs = dict(leaves(settings.to_dict())), dict(leaves(model.settings.to_dict()))
     names = dict.fromkeys([*ours, *theirs])
     changed = [

@@ -27,9 +27,11 @@ ENOUGH_FOR_A_STUDENT = 500
 
 
 def model_path(path: str | Path) -> Path:
-    """The model file at a path: the file itself, the model of a run folder, or else one of the package's.
+    """The model file at a path: the file itself, the model of a run folder, or else one of the
+    package's.
 
-    A folder without a model, such as one called `universal`, does not hide the package's model of its name.
+    A folder without a model, such as one called `universal`, does not hide the package's model of
+    its name.
 
     Raises: ModelError for another folder without a model.
     """
@@ -72,7 +74,9 @@ def shipped(name: str) -> Path:
     try:
         return bundled("models")[name]
     except KeyError:
-        raise ModelError(f"this installation has no model '{name}'; install dynet_vdgi again") from None
+        raise ModelError(
+            f"this installation has no model '{name}'; install dynet_vdgi again"
+        ) from None
 
 
 class NamedRules(NamedTuple):
@@ -84,18 +88,23 @@ class NamedRules(NamedTuple):
 
 
 def rules_named(name: str) -> NamedRules:
-    """The rules of a model file or run folder, of a rule file, or of a table that comes with the package.
+    """The rules of a model file or run folder, of a rule file, or of a table that comes with the
+    package.
 
     A folder without a model does not hide the package's table of its name.
 
-    Raises: ConfigError, no rules have this name, or the rule file is malformed; ModelError, the folder has no
-    model, the model has no rules, or its file is damaged.
+    Raises: ConfigError, no rules have this name, or the rule file is malformed; ModelError, the
+    folder has no model, the model has no rules, or its file is damaged.
     """
     from dynet_vdgi.models import model_file
     from dynet_vdgi.rule_tables.rules import load_rules  # late: most verbs need only `model_path`
 
-    names_table = name in bundled("rules") and not os.path.exists(os.path.join(name, settings.MODEL_NAME))
-    if (os.path.isdir(name) and not names_table) or (os.path.isfile(name) and zipfile.is_zipfile(name)):
+    names_table = name in bundled("rules") and not os.path.exists(
+        os.path.join(name, settings.MODEL_NAME)
+    )
+    if (os.path.isdir(name) and not names_table) or (
+        os.path.isfile(name) and zipfile.is_zipfile(name)
+    ):
         path = model_path(name)
         model = model_file.load(path)
         if not model.rules.text:

@@ -41,7 +41,8 @@ def console_row(row: dict[str, Any]) -> str:
 
 
 class RunLog:
-    """Rows appended to a file, each on disk before training continues; without a file, rows in memory."""
+    """Rows appended to a file, each on disk before training continues; without a file, rows in
+    memory."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path

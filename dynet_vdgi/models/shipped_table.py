@@ -24,7 +24,8 @@ def shipped_table() -> str:
 
 
 def with_table(arrays: Arrays) -> Arrays:
-    """The arrays of a model; a universal parser of before, which has no table, gets the shipped one's.
+    """The arrays of a model; a universal parser of before, which has no table, gets the shipped
+    one's.
 
     Such models were learnt when the table was a file of the package, which was then the same.
     """

@@ -1,7 +1,8 @@
-"""The input-dependent baseline of RL-BL (paper, Eq. 17): l(x, a) - b(x) - b = l(x, a) + alpha L(x) + tau.
+"""The input-dependent baseline of RL-BL (paper, Eq. 17): l(x, a) - b(x) - b = l(x, a) + alpha L(x)
++ tau.
 
-L(x) = -log p(x) of a language model, see `language_model`; alpha and tau (the paper's tau with the sign reversed)
-are fitted so that alpha L + tau is close to -l. They start at 1 and 0:
+L(x) = -log p(x) of a language model, see `language_model`; alpha and tau (the paper's tau with the
+sign reversed) are fitted so that alpha L + tau is close to -l. They start at 1 and 0:
 
 >>> sentence = Encoded(tags=(1, 2), words=(0, 0))
 >>> baseline = Baseline({sentence: 5.0})
@@ -27,7 +28,8 @@ START = np.array([1.0, 0.0])
 """alpha and tau to begin with."""
 
 FORGET = 0.98
-"""Weight of a sentence in the fit, relative to the one after it: the scores change as the networks learn."""
+"""Weight of a sentence in the fit, relative to the one after it: the scores change as the networks
+learn."""
 
 REMAINING = 0.1
 """Weight, in sentences, that the start keeps for ever."""
@@ -36,7 +38,8 @@ REMAINING = 0.1
 class Baseline:
     """alpha and tau in `value`, fitted to the sentences seen so far.
 
-    The fit is least squares with forgetting, from alpha = 1, tau = 0 (which counts as one sentence).
+    The fit is least squares with forgetting, from alpha = 1, tau = 0 (which counts as one
+    sentence).
     """
 
     def __init__(self, nll: Mapping[Encoded, float]) -> None:

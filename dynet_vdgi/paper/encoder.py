@@ -1,8 +1,8 @@
 """The encoder q(a|x): a discriminative dependency RNNG, which is also the parser (paper, Eq. 1).
 
-Bidirectional LSTM over the words, of which the first unread one represents the buffer; a stack LSTM; one
-layer over both, from which each action is scored. Nothing before that layer has dropout, so all samples of
-a sentence share the bidirectional LSTM.
+Bidirectional LSTM over the words, of which the first unread one represents the buffer; a stack
+LSTM; one layer over both, from which each action is scored. Nothing before that layer has dropout,
+so all samples of a sentence share the bidirectional LSTM.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ class Prefix:
     A derivation of n words is a list of 2n prefixes: the empty one, and one after each action.
     """
 
-    def __init__(self, state: State, action: int = Action.SHIFT, shorter: Prefix | None = None) -> None:
+    def __init__(
+        self, state: State, action: int = Action.SHIFT, shorter: Prefix | None = None
+    ) -> None:
         self.state, self.action, self.shorter = state, action, shorter
         self.can_shift, self.can_reduce, _ = state.legal()
         self.longer: dict[int, Prefix] = {}
@@ -48,7 +50,8 @@ class Prefix:
 
 @dataclass
 class SharedStates:
-    """A network's view of one sentence; derivations share the stack LSTM's states, computed once a prefix."""
+    """A network's view of one sentence; derivations share the stack LSTM's states, computed once a
+    prefix."""
 
     stack: StackLstm
     layer: StateLayer
@@ -74,13 +77,16 @@ class SharedStates:
         """v_t of the encoder or u_t of the decoder (H,)xR after R prefixes."""
         tops = [self.top(prefix) for prefix in prefixes]
         stack = dy.concatenate_to_batch([self.empty if top is None else top.h for top in tops])
-        buffer = dy.concatenate_to_batch([self.buffer_parts[prefix.state.read] for prefix in prefixes])
+        buffer = dy.concatenate_to_batch(
+            [self.buffer_parts[prefix.state.read] for prefix in prefixes]
+        )
         return self.layer.embedding(stack, buffer, training)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """K terms of -log probabilities (1,)xK, and the row that each is of; a row is a sample in `per_sentence`."""
+    """K terms of -log probabilities (1,)xK, and the row that each is of; a row is a sample in
+    `per_sentence`."""
 
     nll: Expression
     rows: Ints  # (K,)
@@ -97,12 +103,17 @@ class Encoder:
         vectors: Embeddings | None = None,
     ) -> None:
         hidden = settings.hidden_dim
-        self.parameters = parameters  # DyNet frees them with their collection, even if they are referred to
-        self.embed = TokenEmbedding(parameters, "encoder/embed", vocabulary, settings, True, vectors)
+        # DyNet frees them with their collection, even if they are referred to
+        self.parameters = parameters
+        self.embed = TokenEmbedding(
+            parameters, "encoder/embed", vocabulary, settings, True, vectors
+        )
         self.forward = Lstm(parameters, "encoder/forward", settings)
         self.backward = Lstm(parameters, "encoder/backward", settings)
         self.stack = StackLstm(parameters, "encoder/stack", settings)
-        self.state = StateLayer(parameters, "encoder/state", settings, 2 * hidden, settings.encoder_dropout)
+        self.state = StateLayer(
+            parameters, "encoder/state", settings, 2 * hidden, settings.encoder_dropout
+        )
         self.empty_buffer = parameters.constant("encoder/empty_buffer", 2 * hidden)
         self.masked = settings.mask_illegal
 
@@ -112,9 +123,15 @@ class Encoder:
         forward = self.forward.over(embedded)
         backward = self.backward.over(embedded[::-1])[::-1]
         buffers = [*(dy.concatenate([f, b]) for f, b in zip(forward, backward)), self.empty_buffer]
-        return SharedStates(self.stack, self.state, embedded, [self.state.buffer_part(buffer) for buffer in buffers])
+        return SharedStates(
+            self.stack, self.state, embedded, [self.state.buffer_part(buffer) for buffer in buffers]
+        )
 
-    def logits(self, reading: SharedStates, prefixes: Sequence[Prefix], training: bool) -> Expression:
+    def logits(
+        self, reading: SharedStates, prefixes: Sequence[Prefix], training: bool
+    ) -> Expression:
         """Scores (3,)xR of the actions after R prefixes with at least two items on the stack."""
         embedding = reading.embedding(prefixes, training)
-        return action_logits(self.state, embedding, [prefix.can_shift for prefix in prefixes], self.masked)
+        return action_logits(
+            self.state, embedding, [prefix.can_shift for prefix in prefixes], self.masked
+        )

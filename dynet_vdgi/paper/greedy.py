@@ -1,4 +1,5 @@
-"""The encoder as a parser: the most probable action at every step, for many sentences of one length at once."""
+"""The encoder as a parser: the most probable action at every step, for many sentences of one length
+at once."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ class GreedyParser:
     Raises: ModelError, the parameters do not fit.
     """
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], vocabulary: Vocabulary, settings: ModelSettings) -> None:
+    def __init__(
+        self, arrays: Mapping[str, NDArray[Any]], vocabulary: Vocabulary, settings: ModelSettings
+    ) -> None:
         parameters = Parameters(np.random.default_rng(0))
         self.encoder = Encoder(parameters, vocabulary, settings)
         parameters.load({name: array for name, array in arrays.items() if name.startswith(PREFIX)})
@@ -53,7 +56,9 @@ class GreedyParser:
                 batch = Batch([sentences[k] for k in members])
                 with _graph_lock:
                     new_graph(autobatch=False)
-                    rows, _ = encoder_pass(self.encoder, batch, 1, greedy, training=False, merge=False)
+                    rows, _ = encoder_pass(
+                        self.encoder, batch, 1, greedy, training=False, merge=False
+                    )
                 for k, heads in zip(members, rows.heads.tolist()):
                     trees[k] = tuple(heads)
         return trees

@@ -1,9 +1,9 @@
 """An LSTM language model of tags, or in lexicalised models of words: the baseline b(x) of RL-BL.
 
-Two layers, output weights tied to the embeddings, dropout on the input, between the layers and on the
-output; it predicts every item of a sentence, not the end (paper, supplement, "RL-BL", and the released code).
-It is trained before fine-tuning and stays as it is; `baseline` shifts and rescales what it says. Shapes: H
-hidden units, V items, B sentences of n items.
+Two layers, output weights tied to the embeddings, dropout on the input, between the layers and on
+the output; it predicts every item of a sentence, not the end (paper, supplement, "RL-BL", and the
+released code). It is trained before fine-tuning and stays as it is; `baseline` shifts and rescales
+what it says. Shapes: H hidden units, V items, B sentences of n items.
 
 Without anything learnt, three items of four possible ones have -log p = 3 log 4:
 
@@ -78,14 +78,17 @@ def train_language_model(
 ) -> dict[Encoded, float]:
     """-log p(x) of every sentence, in nats, by a language model of the sentences.
 
-    Of tags; in lexicalised models of words. The epoch with the best perplexity on a held-out tenth is taken.
+    Of tags; in lexicalised models of words. The epoch with the best perplexity on a held-out tenth
+    is taken.
     """
     lexicalised = bool(vocabulary.words)
     items = [s.words if lexicalised else tuple(tag - 1 for tag in s.tags) for s in sentences]
     n_items = len(vocabulary.words) + 1 if lexicalised else len(vocabulary.tags)
     rng = np.random.default_rng(seed)
     model = LanguageModel(n_items, settings.hidden_dim, settings.dropout, rng)
-    optimiser = AdaGrad(model.parameters, TrainSettings(lr=settings.lr, clip=settings.clip, l2=0.0, average=0.0))
+    optimiser = AdaGrad(
+        model.parameters, TrainSettings(lr=settings.lr, clip=settings.clip, l2=0.0, average=0.0)
+    )
     order = rng.permutation(len(items)).tolist()
     n_held_out = min(max(1, round(HELD_OUT * len(items))), len(items) - 1)
     held_out = [items[k] for k in order[:n_held_out]] or items
@@ -94,7 +97,9 @@ def train_language_model(
     best = np.inf
     best_arrays = model.parameters.arrays()
     for epoch in range(settings.epochs):
-        _epoch(model, optimiser, trained_on, settings.batch_size, np.random.default_rng([seed, epoch]))
+        _epoch(
+            model, optimiser, trained_on, settings.batch_size, np.random.default_rng([seed, epoch])
+        )
         nll = sum(_nll(model, held_out, settings.batch_size)) / n_words
         if nll < best:
             best, best_arrays = nll, model.parameters.arrays()

@@ -1,8 +1,9 @@
 """Layers that encoder and decoder share, their parameters, and the AdaGrad that changes them.
 
-Shapes: H hidden units, (H,) a DyNet column vector. Weights are used as raw parameters only: a derived
-expression (a slice, a sum) as shared argument of an operation gets silently wrong gradients when DyNet
-batches that operation automatically. So a matrix over a concatenation [x; y] is kept as two matrices.
+Shapes: H hidden units, (H,) a DyNet column vector. Weights are used as raw parameters only: a
+derived expression (a slice, a sum) as shared argument of an operation gets silently wrong gradients
+when DyNet batches that operation automatically. So a matrix over a concatenation [x; y] is kept as
+two matrices.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ Expression = Any  # dy.Expression; DyNet has no type stubs
 
 
 class Parameters:
-    """Named parameters of a model in the order they were made, with NumPy arrays as their outside view.
+    """Named parameters of a model in the order they were made, with NumPy arrays as their outside
+    view.
 
     Initialisation follows the released code: Xavier normal with gain 1 for all arrays of two dimensions, std
     = sqrt(2 / (rows + columns)); zero for biases.
@@ -59,7 +61,8 @@ class Parameters:
         return self._add(name, self.collection.add_parameters(size), np.zeros(size))
 
     def gate_bias(self, name: str, hidden: int, forget: float) -> Any:
-        """Bias (4H,) of an LSTM. DyNet adds 1 to the forget gate itself, so `forget` - 1 is stored there."""
+        """Bias (4H,) of an LSTM. DyNet adds 1 to the forget gate itself, so `forget` - 1 is stored
+        there."""
         value = np.zeros(4 * hidden, dtype=np.float32)
         value[hidden : 2 * hidden] = forget - 1.0
         self.origins[name] = value
@@ -71,7 +74,9 @@ class Parameters:
         value = self.rng.normal(0.0, np.sqrt(2.0 / (1 + size)), size)
         return self._add(name, self.collection.add_parameters(size), value)
 
-    def table(self, name: str, value: NDArray[Any], frozen: bool = False, by_word: bool = False) -> Any:
+    def table(
+        self, name: str, value: NDArray[Any], frozen: bool = False, by_word: bool = False
+    ) -> Any:
         """A lookup table of `value` (rows, columns)."""
         self.tables.add(name)
         if by_word:
@@ -96,10 +101,13 @@ class Parameters:
         return {name: self.get(name) for name in self.by_name}
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Overwrites all values. Raises: ModelError, a name is missing or not known, or a shape differs."""
+        """Overwrites all values. Raises: ModelError, a name is missing or not known, or a shape
+        differs."""
         missing, extra = set(self.by_name) - set(arrays), set(arrays) - set(self.by_name)
         if missing or extra:
-            raise ModelError(f"parameters do not fit the model: missing {sorted(missing)}, not known {sorted(extra)}")
+            raise ModelError(
+                f"parameters do not fit the model: missing {sorted(missing)}, not known {sorted(extra)}"
+            )
         for name, parameter in self.by_name.items():
             if tuple(arrays[name].shape) != tuple(parameter.shape()):
                 shape, needed = tuple(arrays[name].shape), tuple(parameter.shape())
@@ -109,9 +117,11 @@ class Parameters:
 
 
 class TokenEmbedding:
-    """A word's vector (H,): tag embedding, and in lexicalised models a projected word vector, through a ReLU.
+    """A word's vector (H,): tag embedding, and in lexicalised models a projected word vector,
+    through a ReLU.
 
-    Row 0 of the tag table stands for unknown tags. It is zero and stays so: no training sentence has one.
+    Row 0 of the tag table stands for unknown tags. It is zero and stays so: no training sentence
+    has one.
     """
 
     def __init__(
@@ -125,7 +135,9 @@ class TokenEmbedding:
     ) -> None:
         hidden, n_tags = settings.hidden_dim, len(vocabulary.tags)
         rng = parameters.rng
-        tags = rng.normal(0.0, np.sqrt(2.0 / (n_tags + settings.tag_dim)), (n_tags + 1, settings.tag_dim))
+        tags = rng.normal(
+            0.0, np.sqrt(2.0 / (n_tags + settings.tag_dim)), (n_tags + 1, settings.tag_dim)
+        )
         tags[0] = 0.0
         self.tags = parameters.table(f"{name}/tags", tags)
         width = settings.tag_dim + settings.word_dim
@@ -136,10 +148,16 @@ class TokenEmbedding:
             vectors = rng.normal(0.0, 1.0, (len(vocabulary.words) + 1, settings.vector_dim))
             if pretrained is not None:
                 vectors[1:][pretrained.found] = pretrained.values[pretrained.found]
-            self.vectors = parameters.table(f"{name}/vectors", vectors, frozen_vectors, by_word=True)
-            self.project = parameters.matrix(f"{name}/project", settings.word_dim, settings.vector_dim)
+            self.vectors = parameters.table(
+                f"{name}/vectors", vectors, frozen_vectors, by_word=True
+            )
+            self.project = parameters.matrix(
+                f"{name}/project", settings.word_dim, settings.vector_dim
+            )
             self.project_bias = parameters.bias(f"{name}/project_bias", settings.word_dim)
-            self.from_word = parameters.matrix(f"{name}/from_word", hidden, settings.word_dim, width)
+            self.from_word = parameters.matrix(
+                f"{name}/from_word", hidden, settings.word_dim, width
+            )
 
     def __call__(self, sentence: Encoded) -> list[Expression]:
         """Vectors e_1..e_n of a sentence, each (H,)."""
@@ -147,7 +165,9 @@ class TokenEmbedding:
         for tag, word in zip(sentence.tags, sentence.words):
             total = self.from_tag * dy.lookup(self.tags, tag)
             if self.lexicalised:
-                vector = dy.affine_transform([self.project_bias, self.project, dy.lookup(self.vectors, word)])
+                vector = dy.affine_transform(
+                    [self.project_bias, self.project, dy.lookup(self.vectors, word)]
+                )
                 total = total + self.from_word * dy.rectify(vector)
             embedded.append(dy.rectify(total))
         return embedded
@@ -197,7 +217,9 @@ class StackLstm:
         hidden = settings.hidden_dim
         self.lstm = Lstm(parameters, f"{name}/lstm", settings)
         self.compose_head = parameters.matrix(f"{name}/compose_head", hidden, hidden, 2 * hidden)
-        self.compose_dependent = parameters.matrix(f"{name}/compose_dependent", hidden, hidden, 2 * hidden)
+        self.compose_dependent = parameters.matrix(
+            f"{name}/compose_dependent", hidden, hidden, 2 * hidden
+        )
         self.compose_bias = parameters.bias(f"{name}/compose_bias", hidden)
 
     def push(self, below: StackItem | None, x: Expression) -> StackItem:
@@ -210,9 +232,11 @@ class StackLstm:
         return StackItem(h, c, below)
 
     def reduce(self, top: StackItem, top_is_head: bool) -> StackItem:
-        """The stack with its two top items replaced by their composition ReLU(W [head; dependent] + b).
+        """The stack with its two top items replaced by their composition ReLU(W [head; dependent] +
+        b).
 
-        The composition's inputs are the stack LSTM's outputs at the two items, as in the released code.
+        The composition's inputs are the stack LSTM's outputs at the two items, as in the released
+        code.
         """
         second = top.below
         assert second is not None
@@ -227,11 +251,20 @@ class StateLayer:
     """ReLU(W [stack; buffer] + b), the transitional state embedding, and the action scores from it."""
 
     def __init__(
-        self, parameters: Parameters, name: str, settings: ModelSettings, buffer_dim: int, dropout: float
+        self,
+        parameters: Parameters,
+        name: str,
+        settings: ModelSettings,
+        buffer_dim: int,
+        dropout: float,
     ) -> None:
         hidden = settings.hidden_dim
-        self.from_stack = parameters.matrix(f"{name}/from_stack", hidden, hidden, hidden + buffer_dim)
-        self.from_buffer = parameters.matrix(f"{name}/from_buffer", hidden, buffer_dim, hidden + buffer_dim)
+        self.from_stack = parameters.matrix(
+            f"{name}/from_stack", hidden, hidden, hidden + buffer_dim
+        )
+        self.from_buffer = parameters.matrix(
+            f"{name}/from_buffer", hidden, buffer_dim, hidden + buffer_dim
+        )
         self.bias = parameters.bias(f"{name}/bias", hidden)
         self.actions = parameters.matrix(f"{name}/actions", 3, hidden)
         self.actions_bias = parameters.bias(f"{name}/actions_bias", 3)
@@ -252,21 +285,31 @@ class StateLayer:
 
 
 NO_SHIFT = (-1e9, 0.0, 0.0)
-"""Added to the logits where SHIFT is illegal; where REDUCE is illegal, SHIFT is forced and unscored."""
+"""Added to the logits where SHIFT is illegal; where REDUCE is illegal, SHIFT is forced and
+unscored."""
 
 
-def action_logits(layer: StateLayer, embedding: Expression, can_shift: Sequence[bool], masked: bool) -> Expression:
-    """Logits (3,)xR of R states where both REDUCEs are legal; SHIFT is masked out if illegal and `masked`."""
+def action_logits(
+    layer: StateLayer, embedding: Expression, can_shift: Sequence[bool], masked: bool
+) -> Expression:
+    """Logits (3,)xR of R states where both REDUCEs are legal; SHIFT is masked out if illegal and
+    `masked`."""
     logits = layer.logits(embedding)
     masks = [entry for legal in can_shift for entry in ((0.0, 0.0, 0.0) if legal else NO_SHIFT)]
-    return logits + dy.reshape(dy.inputVector(masks), (3,), batch_size=len(can_shift)) if masked else logits
+    return (
+        logits + dy.reshape(dy.inputVector(masks), (3,), batch_size=len(can_shift))
+        if masked
+        else logits
+    )
 
 
 def finite(expression: Expression) -> NDArray[np.float64]:
     """All values of an expression. Raises: VdgiError, one is not a finite number."""
     values = np.array(expression.vec_value())
     if not np.isfinite(values).all():
-        raise VdgiError("training diverged: a score is not a finite number (a smaller train.lr may help)")
+        raise VdgiError(
+            "training diverged: a score is not a finite number (a smaller train.lr may help)"
+        )
     return values
 
 

@@ -1,17 +1,20 @@
-"""The training engine: all samples of several equally long sentences advance together, one action a step.
+"""The training engine: all samples of several equally long sentences advance together, one action a
+step.
 
-It computes the same function as `per_sentence`, to which tests pin it, several times faster: DyNet's batch
-dimension is used explicitly, nothing is batched automatically, and shared parts of samples are computed once.
+It computes the same function as `per_sentence`, to which tests pin it, several times faster:
+DyNet's batch dimension is used explicitly, nothing is batched automatically, and shared parts of
+samples are computed once.
 
-Letters: B sentences of n words; M samples each, N = B * M in all, sample m of sentence b in place b * M +
-m; T = 2n - 1 actions; H hidden units. (H,)xR is a batched expression of R columns.
+Letters: B sentences of n words; M samples each, N = B * M in all, sample m of sentence b in place b
+* M + m; T = 2n - 1 actions; H hidden units. (H,)xR is a batched expression of R columns.
 
-A *row* is a sentence with the actions taken so far. Samples that agree in both share a row; the sum of
-their weights is its weight in the loss. Rows hold no stacks but the number of the *state* on top: a
-column of the stack LSTM's outputs and cells. Each state knows the one below, so rows that part company
-share what lies deeper. State 0 is the empty stack.
+A *row* is a sentence with the actions taken so far. Samples that agree in both share a row; the sum
+of their weights is its weight in the loss. Rows hold no stacks but the number of the *state* on
+top: a column of the stack LSTM's outputs and cells. Each state knows the one below, so rows that
+part company share what lies deeper. State 0 is the empty stack.
 
-Two samples of "the dog barks", S S L S L and S S S L L (SHIFT, LEFT_REDUCE; B = 1, M = 2), state by state:
+Two samples of "the dog barks", S S L S L and S S S L L (SHIFT, LEFT_REDUCE; B = 1, M = 2), state by
+state:
 
     step  actions  stacks of states, by row   states pushed                              row of each sample
     1     S        [1]                        1: the                                     0, 0
@@ -20,16 +23,17 @@ Two samples of "the dog barks", S S L S L and S S S L L (SHIFT, LEFT_REDUCE; B =
     4     L, S     [1 5], [3 6]               5: dog <- barks, from 2, 4;  6: barks      1, 0
     5     L, L     [7], [8]                   none: nothing reads the last stacks        1, 0
 
-The stack LSTM runs over 6 columns, not over 2 * 4, in one operation a step. At step 3 the encoder scores one row,
-and both samples draw from its probabilities; at step 4 only the row with [1 2 4] has a choice.
-`lockstep_rows` does this in integers, and runs the example.
+The stack LSTM runs over 6 columns, not over 2 * 4, in one operation a step. At step 3 the encoder
+scores one row, and both samples draw from its probabilities; at step 4 only the row with [1 2 4]
+has a choice. `lockstep_rows` does this in integers, and runs the example.
 
-The encoder's pass samples (one evaluation a step) and leaves a list of `Transition`, which the decoder's pass
-replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched operations in the end.
+The encoder's pass samples (one evaluation a step) and leaves a list of `Transition`, which the
+decoder's pass replays. Softmaxes of the decoder, and log-probabilities of both, are a few batched
+operations in the end.
 
 Dropout: every row has a mask of its own at every step, drawn by the same law as in `per_sentence`.
-Samples share it as long as they share the row: their masks are independent of each other's only from
-where their actions differ, or always with `merge=False`.
+Samples share it as long as they share the row: their masks are independent of each other's only
+from where their actions differ, or always with `merge=False`.
 """
 
 from __future__ import annotations
@@ -54,7 +58,14 @@ from dynet_vdgi.paper.layers import (
     seed_dropout,
 )
 from dynet_vdgi.paper.lockstep_rows import Batch, Push, Rows
-from dynet_vdgi.paper.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
+from dynet_vdgi.paper.network import (
+    Choose,
+    Network,
+    forcing,
+    legal_log_probabilities,
+    new_graph,
+    sampling,
+)
 from dynet_vdgi.paper.per_sentence import Phase, Samples
 from dynet_vdgi.paper.settings import TrainSettings
 from dynet_vdgi.paper.transitions import Action
@@ -72,13 +83,17 @@ def embed(layer: TokenEmbedding, batch: Batch) -> Expression:
     return dy.rectify(total)
 
 
-def over_words(lstm: Lstm, embedded: Expression, batch: Batch, backwards: bool = False) -> Expression:
+def over_words(
+    lstm: Lstm, embedded: Expression, batch: Batch, backwards: bool = False
+) -> Expression:
     """Outputs (H,)x(n * B) of an LSTM over every sentence, from zero states."""
     direction = -1 if backwards else 1
     h = c = dy.zeros((lstm.hidden,), batch_size=batch.size)
     outputs = []
     for first in range(0, batch.n * batch.size, batch.size)[::direction]:
-        h, c = lstm.step(dy.pick_batch_elems(embedded, list(range(first, first + batch.size))), h, c)
+        h, c = lstm.step(
+            dy.pick_batch_elems(embedded, list(range(first, first + batch.size))), h, c
+        )
         outputs.append(h)
     return dy.concatenate_to_batch(outputs[::direction])
 
@@ -86,19 +101,23 @@ def over_words(lstm: Lstm, embedded: Expression, batch: Batch, backwards: bool =
 class Gates:
     """The weights of an LSTM in the current graph, each of its four gates separately.
 
-    It computes what `Lstm.step` does, in under two thirds of the time for hundreds of columns: DyNet's own
-    node derives all gates again for each of its five arguments in the backward pass. Parts of parameters as
-    weights are safe only in a graph without automatic batching.
+    It computes what `Lstm.step` does, in under two thirds of the time for hundreds of columns:
+    DyNet's own node derives all gates again for each of its five arguments in the backward pass.
+    Parts of parameters as weights are safe only in a graph without automatic batching.
     """
 
     def __init__(self, lstm: Lstm) -> None:
         weights, hidden = lstm.weights, lstm.hidden
-        self.parts = [[dy.pick_range(w, k * hidden, (k + 1) * hidden) for w in weights] for k in range(4)]
+        self.parts = [
+            [dy.pick_range(w, k * hidden, (k + 1) * hidden) for w in weights] for k in range(4)
+        ]
         self.parts[1][2] = self.parts[1][2] + 1.0  # forget bias, as in DyNet's node
 
     def step(self, x: Expression, h: Expression, c: Expression) -> tuple[Expression, Expression]:
         """Output and cell (H,)xR after one more input."""
-        i, f, o, g = (dy.affine_transform([b, from_x, x, from_h, h]) for from_x, from_h, b in self.parts)
+        i, f, o, g = (
+            dy.affine_transform([b, from_x, x, from_h, h]) for from_x, from_h, b in self.parts
+        )
         cell = dy.cmult(dy.logistic(f), c) + dy.cmult(dy.logistic(i), dy.tanh(g))
         return dy.cmult(dy.logistic(o), dy.tanh(cell)), cell
 
@@ -116,7 +135,13 @@ class Stacks:
         layer, inputs = self.layer, []
         if push.items:
             head, dependent = (item.of(self.h) for item in push.items)
-            composed = [layer.compose_bias, layer.compose_head, head, layer.compose_dependent, dependent]
+            composed = [
+                layer.compose_bias,
+                layer.compose_head,
+                head,
+                layer.compose_dependent,
+                dependent,
+            ]
             inputs.append(dy.rectify(dy.affine_transform(composed)))
         if push.words:
             inputs.append(dy.pick_batch_elems(self.words, push.words))
@@ -126,21 +151,25 @@ class Stacks:
         self.c.append(c)
 
 
-def state_embedding(layer: StateLayer, stack: Expression, buffer: Expression, training: bool) -> Expression:
+def state_embedding(
+    layer: StateLayer, stack: Expression, buffer: Expression, training: bool
+) -> Expression:
     """v_t or u_t (H,)xR from the stack's outputs and the buffer's part of the layer, bias included."""
     state = dy.rectify(dy.affine_transform([buffer, layer.from_stack, stack]))
     return dy.dropout(state, layer.dropout) if training and layer.dropout else state
 
 
 def log_probabilities(logits: Expression, can_shift: Flags, rows: Ints) -> Floats:
-    """Legal log-probabilities (R, 3) of `rows` (R,), which index `can_shift` (C,) and the logits (3,)xC."""
+    """Legal log-probabilities (R, 3) of `rows` (R,), which index `can_shift` (C,) and the logits
+    (3,)xC."""
     return legal_log_probabilities(finite(logits).reshape(-1, 3), can_shift)[rows]
 
 
 def encoder_pass(
     encoder: Encoder, batch: Batch, copies: int, choose: Choose, training: bool, merge: bool
 ) -> tuple[Rows, list[Expression]]:
-    """The rows after the last step; for every step with a choice, logits (3,) of the rows that have one."""
+    """The rows after the last step; for every step with a choice, logits (3,) of the rows that have
+    one."""
     embedded, layer = embed(encoder.embed, batch), encoder.state
     forward = over_words(encoder.forward, embedded, batch)
     backward = over_words(encoder.backward, embedded, batch, backwards=True)
@@ -170,10 +199,13 @@ def encoder_pass(
 
 
 def decoder_pass(decoder: Decoder, rows: Rows, training: bool) -> Expression:
-    """u_t (H,)xA of all A rows before a step, one step after the other; the steps are the encoder's."""
+    """u_t (H,)xA of all A rows before a step, one step after the other; the steps are the
+    encoder's."""
     batch, layer = rows.batch, decoder.state
     embedded = embed(decoder.embed, batch)
-    prefixes = dy.concatenate_to_batch([decoder.no_prefix, over_words(decoder.prefix, embedded, batch)])
+    prefixes = dy.concatenate_to_batch(
+        [decoder.no_prefix, over_words(decoder.prefix, embedded, batch)]
+    )
     parts = dy.affine_transform([layer.bias, layer.from_buffer, prefixes])  # (H,)x(1 + n * B)
     stacks = Stacks(decoder.stack, embedded)
     for step in rows.steps:
@@ -181,36 +213,45 @@ def decoder_pass(decoder: Decoder, rows: Rows, training: bool) -> Expression:
             stacks.push(step.push)
     empty = dy.pick_batch_elems(decoder.no_stack, [0] * len(rows.steps[0].read))
     tops = dy.concatenate_to_batch([empty, *stacks.h[1:]])
-    position = [np.maximum(1 + (step.read - 1) * batch.size + step.sentence, 0) for step in rows.steps]
+    position = [
+        np.maximum(1 + (step.read - 1) * batch.size + step.sentence, 0) for step in rows.steps
+    ]
     buffer = dy.pick_batch_elems(parts, np.concatenate(position).tolist())
     return state_embedding(layer, tops, buffer, training)
 
 
 class Visits:
-    """The rows of all steps numbered through: A rows before a step, Z rows after one (visited rows)."""
+    """The rows of all steps numbered through: A rows before a step, Z rows after one (visited
+    rows)."""
 
     def __init__(self, rows: Rows) -> None:
         steps = rows.steps
         before = np.cumsum([0, *(len(step.read) for step in steps)])
         after = np.cumsum([0, *(len(step.action) for step in steps)])
         read, sentence, depth = (
-            np.concatenate([getattr(step, name) for step in steps]) for name in ("read", "sentence", "depth")
+            np.concatenate([getattr(step, name) for step in steps])
+            for name in ("read", "sentence", "depth")
         )
         self.batch = rows.batch
         self.can_shift, self.can_reduce = read < rows.batch.n, depth >= 2  # (A,)
         self.next_word = read * rows.batch.size + sentence  # (A,) column
-        self.parent = np.concatenate([step.parent + first for step, first in zip(steps, before)])  # (Z,) of A
+        # (Z,) of A
+        self.parent = np.concatenate([step.parent + first for step, first in zip(steps, before)])
         self.action = np.concatenate([step.action for step in steps])  # (Z,)
-        self.of_sample = np.stack([step.row_of + first for step, first in zip(steps, after)])  # (T, N) of Z
+        # (T, N) of Z
+        self.of_sample = np.stack([step.row_of + first for step, first in zip(steps, after)])
 
     def actions(self, logits: Expression, column: Ints, masked: bool) -> Terms:
-        """Terms of the actions where there is a choice; logits (3,) of row a are in column `column[a]`."""
+        """Terms of the actions where there is a choice; logits (3,) of row a are in column
+        `column[a]`."""
         rows = np.flatnonzero(self.can_reduce[self.parent])
         parent = self.parent[rows]
         chosen = dy.pick_batch_elems(logits, column[parent].tolist())
         if masked:
             masks = dy.inputTensor(np.array([NO_SHIFT, (0.0, 0.0, 0.0)]).T, batched=True)
-            chosen = chosen + dy.pick_batch_elems(masks, self.can_shift[parent].astype(int).tolist())
+            chosen = chosen + dy.pick_batch_elems(
+                masks, self.can_shift[parent].astype(int).tolist()
+            )
         return Terms(dy.pickneglogsoftmax_batch(chosen, self.action[rows].tolist()), rows)
 
     def generated(self, decoder: Decoder, embedding: Expression) -> list[Terms]:
@@ -218,7 +259,10 @@ class Visits:
         rows = np.flatnonzero(self.action == Action.SHIFT)
         parent = self.parent[rows]
         embedding = dy.pick_batch_elems(embedding, parent.tolist())
-        tags, words = (of_all[self.next_word[parent]].tolist() for of_all in (self.batch.tags, self.batch.words))
+        tags, words = (
+            of_all[self.next_word[parent]].tolist()
+            for of_all in (self.batch.tags, self.batch.words)
+        )
         return decoder.generated(embedding, tags, words, rows)
 
 
@@ -243,10 +287,11 @@ def draw(
 ) -> BatchSamples:
     """Derivations of equally long sentences, scored by encoder and decoder, in a new graph.
 
-    `choose` is asked for all N samples together. A sentence of one word has log q = 0, as there is no choice.
+    `choose` is asked for all N samples together. A sentence of one word has log q = 0, as there is
+    no choice.
 
-    Raises: ValueError, the sentences are not of one length, or have unknown tags; VdgiError, a score is not a
-    finite number.
+    Raises: ValueError, the sentences are not of one length, or have unknown tags; VdgiError, a
+    score is not a finite number.
     """
     batch = Batch(sentences)
     if UNKNOWN in batch.tags:
@@ -270,21 +315,27 @@ def draw(
         -np.bincount(terms.rows[part], values[part], n_visited)[visits.of_sample].sum(axis=0)
         for part in (slice(n_encoder), slice(n_encoder, None))
     )
-    actions, heads = visits.action[visits.of_sample].T.tolist(), [tuple(tree) for tree in rows.heads.tolist()]
+    actions, heads = (
+        visits.action[visits.of_sample].T.tolist(),
+        [tuple(tree) for tree in rows.heads.tolist()],
+    )
     each = [slice(b * copies, (b + 1) * copies) for b in range(batch.size)]
     samples = [Samples(actions[m], heads[m], log_q[m], log_p[m]) for m in each]
     return BatchSamples(samples, visits.of_sample, terms, n_encoder)
 
 
 def backward(drawn: BatchSamples, encoder_weights: Floats, decoder_weights: Floats) -> float:
-    """Adds the gradient of sum_k w_k (-log q_k) + v_k (-log p_k) to the parameters'; returns the sum.
+    """Adds the gradient of sum_k w_k (-log q_k) + v_k (-log p_k) to the parameters'; returns the
+    sum.
 
     The weights (N,) of all samples are constants.
 
     Raises: VdgiError, the sum is not a finite number.
     """
     visits, n_steps, n_encoder = drawn.visits.ravel(), len(drawn.visits), drawn.n_encoder
-    of_q, of_p = (np.bincount(visits, np.tile(w, n_steps)) for w in (encoder_weights, decoder_weights))
+    of_q, of_p = (
+        np.bincount(visits, np.tile(w, n_steps)) for w in (encoder_weights, decoder_weights)
+    )
     rows = drawn.terms.rows
     weights = np.concatenate([of_q[rows[:n_encoder]], of_p[rows[n_encoder:]]])
     terms = dy.reshape(drawn.terms.nll, (len(rows),), batch_size=1)
@@ -307,8 +358,8 @@ def accumulate(
 
     As `per_sentence.accumulate`, but for sentences of one length.
 
-    Raises: ValueError, the sentences are not of one length, or have unknown tags; VdgiError, training
-    diverged.
+    Raises: ValueError, the sentences are not of one length, or have unknown tags; VdgiError,
+    training diverged.
     """
     seed_dropout(rng)
     if derivations is None:
@@ -317,6 +368,8 @@ def accumulate(
         copies, choose = 1, forcing(derivations)
     drawn = draw(network, sentences, copies, choose, merge=merge)
     weights = [phase(sentence, samples) for sentence, samples in zip(sentences, drawn.samples)]
-    encoder_weights, decoder_weights = (np.concatenate(part) / len(sentences) for part in zip(*weights))
+    encoder_weights, decoder_weights = (
+        np.concatenate(part) / len(sentences) for part in zip(*weights)
+    )
     backward(drawn, encoder_weights, decoder_weights)
     return drawn.samples

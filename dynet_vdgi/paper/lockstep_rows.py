@@ -1,7 +1,8 @@
 """The lockstep engine's bookkeeping in integers: sentences, rows, states, and steps.
 
-`lockstep` explains the letters, rows and states, with the example that is run here: two samples of one sentence of
-three words share a row until the third action, where one reduces and the other shifts.
+`lockstep` explains the letters, rows and states, with the example that is run here: two samples of
+one sentence of three words share a row until the third action, where one reduces and the other
+shifts.
 
 >>> batch = Batch([Encoded(tags=(1, 2, 3), words=(0, 0, 0))])
 >>> rows = Rows(batch, copies=2, merge=True)
@@ -53,9 +54,11 @@ class Batch:
 
 @dataclass(frozen=True)
 class Gather:
-    """States as columns of the expressions that hold them: `pieces` of (number of the expression, columns).
+    """States as columns of the expressions that hold them: `pieces` of (number of the expression,
+    columns).
 
-    `order` says where each state is in the concatenation of the pieces; None if they are in order already.
+    `order` says where each state is in the concatenation of the pieces; None if they are in order
+    already.
     """
 
     pieces: list[tuple[int, list[int]]]
@@ -104,7 +107,8 @@ class Rows:
         self.n_states, most = 1, 1 + n_samples * self.n_steps
         self.below = np.zeros(most, dtype=np.int64)  # of each state, the state below it
         self.word = np.zeros(most, dtype=np.int64)  # the word on top, 1..n
-        self.source = np.zeros(most, dtype=np.int64)  # the expression that holds it: 0, then one a step
+        # the expression that holds it: 0, then one a step
+        self.source = np.zeros(most, dtype=np.int64)
         self.column = np.zeros(most, dtype=np.int64)  # and the column there
         self.heads = np.zeros((n_samples, batch.n), dtype=np.int64)
         self.steps: list[Transition] = []
@@ -127,8 +131,8 @@ class Rows:
     def advance(self, actions: Ints) -> Transition:
         """Takes one action (N,) of each sample.
 
-        The new rows are sorted by the state below their new one, so that gathering those needs no reordering;
-        this puts rows that reduced before rows that shifted.
+        The new rows are sorted by the state below their new one, so that gathering those needs no
+        reordering; this puts rows that reduced before rows that shifted.
 
         Raises: ValueError, an action is illegal.
         """
@@ -140,7 +144,11 @@ class Rows:
         below = np.where(shifts, self.top[self.row_of], self.below[second][self.row_of])
         keys = (below * N_ACTIONS + actions) * n_before + self.row_of
         keys, row_of = np.unique(keys, return_inverse=True)
-        parent, action, below = keys % n_before, keys // n_before % N_ACTIONS, keys // (n_before * N_ACTIONS)
+        parent, action, below = (
+            keys % n_before,
+            keys // n_before % N_ACTIONS,
+            keys // (n_before * N_ACTIONS),
+        )
 
         top, second = self.top[parent], second[parent]
         sentence, read, depth = self.sentence[parent], self.read[parent], self.depth[parent]
@@ -152,7 +160,11 @@ class Rows:
 
         push, n_reduced = None, int(np.count_nonzero(~shifted))
         if len(self.steps) < self.n_steps - 1:
-            items = [self.gather(states[:n_reduced]) for states in (head, dependent)] if n_reduced else []
+            items = (
+                [self.gather(states[:n_reduced]) for states in (head, dependent)]
+                if n_reduced
+                else []
+            )
             words = (read * self.batch.size + sentence)[n_reduced:]
             push = Push(items, words.tolist(), self.gather(below))
         step = Transition(self.sentence, self.read, self.depth, parent, action, row_of, push)

@@ -1,7 +1,7 @@
 """Mini-batches: every sentence once an epoch, with others of the same length, in random order.
 
-Sentences of one length, so that the samples of all of them advance together (`lockstep`). Here the kind of a
-sentence is its length; none of the five is left out or comes twice:
+Sentences of one length, so that the samples of all of them advance together (`lockstep`). Here the
+kind of a sentence is its length; none of the five is left out or comes twice:
 
 >>> batches = minibatches([2, 3, 2, 3, 2], size=2, rng=np.random.default_rng(1))
 >>> sorted(sorted(batch) for batch in batches)
@@ -16,7 +16,8 @@ import numpy as np
 
 
 def minibatches(kinds: Sequence[Hashable], size: int, rng: np.random.Generator) -> list[list[int]]:
-    """One epoch: the number of every sentence once, in random batches of at most `size` of equal kind.
+    """One epoch: the number of every sentence once, in random batches of at most `size` of equal
+    kind.
 
     A sentence's kind is its length and whatever else must agree within a batch.
     """

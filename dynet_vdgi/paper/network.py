@@ -17,7 +17,8 @@ from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.dynet_setup import dy
 
 Choose = Callable[[int, list[int], Callable[[], Floats]], Sequence[int]]
-"""(step, derivations that choose now, their log-probabilities (R, 3) on demand) -> their actions (R,)."""
+"""(step, derivations that choose now, their log-probabilities (R, 3) on demand) -> their actions
+(R,)."""
 
 
 class Network:
@@ -41,8 +42,11 @@ def new_graph(autobatch: bool) -> None:
 
 
 def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Floats:
-    """Log-softmax (R, 3) over the legal actions of states where both REDUCEs are legal; -inf for the rest."""
-    masked = np.where(np.stack([can_shift, np.ones_like(can_shift), np.ones_like(can_shift)], 1), logits, -np.inf)
+    """Log-softmax (R, 3) over the legal actions of states where both REDUCEs are legal; -inf for
+    the rest."""
+    masked = np.where(
+        np.stack([can_shift, np.ones_like(can_shift), np.ones_like(can_shift)], 1), logits, -np.inf
+    )
     masked = masked - masked.max(axis=1, keepdims=True)
     return np.asarray(masked - np.log(np.exp(masked).sum(axis=1, keepdims=True)))
 
@@ -50,7 +54,9 @@ def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Flo
 def sampling(rng: np.random.Generator, exponent: float = 1.0) -> Choose:
     """Draws actions from q, or from q to the power of `exponent`, renormalised at every step."""
 
-    def choose(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
+    def choose(
+        step: int, rows: list[int], log_probabilities: Callable[[], Floats]
+    ) -> Sequence[int]:
         probabilities = np.exp(exponent * log_probabilities())
         cumulative = probabilities.cumsum(axis=1)
         drawn = (rng.random((len(rows), 1)) * cumulative[:, -1:] >= cumulative).sum(axis=1)
@@ -62,7 +68,9 @@ def sampling(rng: np.random.Generator, exponent: float = 1.0) -> Choose:
 def forcing(derivations: Sequence[Sequence[int]]) -> Choose:
     """Follows given derivations without evaluating any scores."""
 
-    def choose(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
+    def choose(
+        step: int, rows: list[int], log_probabilities: Callable[[], Floats]
+    ) -> Sequence[int]:
         return [derivations[k][step] for k in rows]
 
     return choose

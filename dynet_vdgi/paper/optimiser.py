@@ -1,4 +1,5 @@
-"""AdaGrad: a step of all trained weights, from the gradients that DyNet has added up since the last.
+"""AdaGrad: a step of all trained weights, from the gradients that DyNet has added up since the
+last.
 
 Each weight w has two more numbers, S, the sum of its squared gradients, and its average:
 
@@ -7,10 +8,10 @@ Each weight w has two more numbers, S, the sum of its squared gradients, and its
     w = w - lr * g / (sqrt(S) + TINY)
     average = decay * average + (1 - decay) * w
 
-`AdaGrad` clips and decides `scale` and `decay`. The numbers lie in one of two stores that do the same step:
-`WeightsInDyNet` holds the networks' matrices and computes by DyNet graphs, so that no number leaves DyNet, which would
-take longer than the gradients; `WeightsInNumPy` holds tables with a row for each word, of which an update reaches few
-rows, and parameters outside the networks.
+`AdaGrad` clips and decides `scale` and `decay`. The numbers lie in one of two stores that do the
+same step: `WeightsInDyNet` holds the networks' matrices and computes by DyNet graphs, so that no
+number leaves DyNet, which would take longer than the gradients; `WeightsInNumPy` holds tables with
+a row for each word, of which an update reaches few rows, and parameters outside the networks.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ def part(name: str) -> str:
 class WeightsInDyNet:
     """The parameters `names` of a model with their numbers, in DyNet.
 
-    DyNet computes with values, and changes them only by gradients. So a step copies the gradients into
-    values, computes, gets the results as gradients, and copies these into values in turn. The copies are
-    exact, because a gradient is added to a value of zero. Without `averaged` the average is the weight
-    itself.
+    DyNet computes with values, and changes them only by gradients. So a step copies the gradients
+    into values, computes, gets the results as gradients, and copies these into values in turn. The
+    copies are exact, because a gradient is added to a value of zero. Without `averaged` the average
+    is the weight itself.
     """
 
     def __init__(self, parameters: Parameters, names: Sequence[str], averaged: bool) -> None:
@@ -58,7 +59,9 @@ class WeightsInDyNet:
         self.numbers.setdefault(AVERAGE, self.numbers[VALUE])
         for name, kind in product(names, (VALUE, AVERAGE)):
             self.write(kind, name, parameters.get(name))
-        self.origins = {name: self._like(self.weights[name]) for name in names if name in parameters.origins}
+        self.origins = {
+            name: self._like(self.weights[name]) for name in names if name in parameters.origins
+        }
         for name, origin in self.origins.items():
             origin.set_value(parameters.origins[name])
         self.trainers = [_adding(parameters.collection), _adding(self.collection)]
@@ -72,7 +75,9 @@ class WeightsInDyNet:
         arrays = {}
         for name, parameter in self.numbers[kind].items():
             array = np.asarray(parameter.as_array(), dtype=np.float32)
-            arrays[name] = np.ascontiguousarray(array.T) if name in self.parameters.tables else array
+            arrays[name] = (
+                np.ascontiguousarray(array.T) if name in self.parameters.tables else array
+            )
         return arrays
 
     def write(self, kind: str, name: str, array: NDArray[Any]) -> None:
@@ -84,14 +89,16 @@ class WeightsInDyNet:
         """Gives the model's weights these values."""
         for name, value in self.read(VALUE).items():
             self.parameters.set(name, value)
-        # Overwrites non-finite numbers in the memory of graphs, because a product may begin with zero times them.
+        # Overwrites non-finite numbers in the memory of graphs, because a product may begin with
+        # zero times them.
         self._squared_norms()
 
     def gather(self) -> dict[str, float]:
-        """Copies the gradients into the values of the model's weights, until `step` or `load_model`.
+        """Copies the gradients into the values of the model's weights, until `step` or
+        `load_model`.
 
-        Returns the squared norms of the gradients, by part of the model. Those of other parameters that are
-        not frozen are added.
+        Returns the squared norms of the gradients, by part of the model. Those of other parameters
+        that are not frozen are added.
         """
         for weight in self.weights.values():
             weight.scale(0.0)
@@ -111,15 +118,21 @@ class WeightsInDyNet:
         """One step with the gradients from `gather`, times `scale`."""
         for name, weight in self.weights.items():
             weight.scale(scale)
-            dy.renew_cg(autobatching=False)  # one graph for all would not fit into the processor's cache
+            # one graph for all would not fit into the processor's cache
+            dy.renew_cg(autobatching=False)
             value, square, average = (self.numbers[kind][name] for kind in KINDS)
             old = dy.const_parameter(value)
-            from_origin = old - dy.const_parameter(self.origins[name]) if name in self.origins else old
+            from_origin = (
+                old - dy.const_parameter(self.origins[name]) if name in self.origins else old
+            )
             gradient = dy.const_parameter(weight) + from_origin * settings.l2
             total = dy.const_parameter(square) + dy.square(gradient)
             new = old - dy.cdiv(gradient * settings.lr, dy.sqrt(total) + TINY)
-            # The gradient of u^T (p * x) v is x where u and v are ones. DyNet's own sum is ten times slower.
-            moved = [weight, value] if average is value else [weight, value, average * (1.0 - decay)]
+            # The gradient of u^T (p * x) v is x where u and v are ones. DyNet's own sum is ten
+            # times slower.
+            moved = (
+                [weight, value] if average is value else [weight, value, average * (1.0 - decay)]
+            )
             terms = dy.cmult(dy.esum(moved), new) + dy.cmult(square, total)
             rows, columns = (*weight.dim()[0], 1)[:2]
             loss = dy.dot_product(dy.ones((rows,)), terms * dy.ones((columns,)))
@@ -140,12 +153,15 @@ def _adding(collection: Any) -> Any:
 
 
 class WeightsInNumPy:
-    """Tables with a row for each word, and parameters outside the networks (`extra`), with their numbers, in NumPy.
+    """Tables with a row for each word, and parameters outside the networks (`extra`), with their
+    numbers, in NumPy.
 
     `numbers` holds them by kind and name; they may be changed in place between updates.
     """
 
-    def __init__(self, parameters: Parameters, tables: Sequence[str], extra: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(
+        self, parameters: Parameters, tables: Sequence[str], extra: Mapping[str, NDArray[Any]]
+    ) -> None:
         self.parameters, self.tables = parameters, tables
         values: dict[str, Array] = {name: parameters.get(name) for name in tables}
         for name, value in extra.items():
@@ -158,20 +174,29 @@ class WeightsInNumPy:
         self.gradients: dict[str, Array] = {}
         self.rows: dict[str, Sequence[int]] = {}  # that the gradients of tables are of
 
-    def gather(self, rows: Mapping[str, Sequence[int]], extra: Mapping[str, NDArray[Any]]) -> dict[str, float]:
-        """Takes the gradients from the model's tables, of these rows or else of all, and from `extra`.
+    def gather(
+        self, rows: Mapping[str, Sequence[int]], extra: Mapping[str, NDArray[Any]]
+    ) -> dict[str, float]:
+        """Takes the gradients from the model's tables, of these rows or else of all, and from
+        `extra`.
 
         Returns the squared norms of the gradients, by name.
         """
-        self.rows = {name: rows.get(name, range(len(self.numbers[VALUE][name]))) for name in self.tables}
+        self.rows = {
+            name: rows.get(name, range(len(self.numbers[VALUE][name]))) for name in self.tables
+        }
         self.gradients = {}
         for name in self.tables:
             table = self.parameters.by_name[name]
-            self.gradients[name] = np.asarray(table.rows_grad_as_array(self.rows[name]), dtype=np.float32)
+            self.gradients[name] = np.asarray(
+                table.rows_grad_as_array(self.rows[name]), dtype=np.float32
+            )
             table.scale_gradient(0.0)
         for name, gradient in extra.items():
             self.gradients[name] = np.array(gradient, dtype=np.float32)
-        return {name: float(np.vdot(gradient, gradient)) for name, gradient in self.gradients.items()}
+        return {
+            name: float(np.vdot(gradient, gradient)) for name, gradient in self.gradients.items()
+        }
 
     def step(self, scale: float, decay: float, settings: TrainSettings) -> None:
         """One step with the gradients from `gather`, times `scale`; rows without a gradient stay."""
@@ -203,14 +228,18 @@ class WeightsInNumPy:
 
 
 class AdaGrad:
-    """Updates the trained parameters of a model, and those of `extra`, which are outside the networks.
+    """Updates the trained parameters of a model, and those of `extra`, which are outside the
+    networks.
 
-    The gradients of `extra` come with each update; they are clipped with the others. `norms` holds the norms of the
-    last gradients before clipping, by part of the model.
+    The gradients of `extra` come with each update; they are clipped with the others. `norms` holds
+    the norms of the last gradients before clipping, by part of the model.
     """
 
     def __init__(
-        self, parameters: Parameters, settings: TrainSettings, extra: Mapping[str, NDArray[Any]] | None = None
+        self,
+        parameters: Parameters,
+        settings: TrainSettings,
+        extra: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.parameters, self.settings = parameters, settings
         self.names = [name for name in parameters.by_name if name not in parameters.frozen]
@@ -222,15 +251,19 @@ class AdaGrad:
         self.updates = 0
 
     def update(
-        self, rows: Mapping[str, Sequence[int]] | None = None, extra: Mapping[str, NDArray[Any]] | None = None
+        self,
+        rows: Mapping[str, Sequence[int]] | None = None,
+        extra: Mapping[str, NDArray[Any]] | None = None,
     ) -> float:
-        """One step; gradients are zero afterwards. Returns the joint norm of the gradients before clipping.
+        """One step; gradients are zero afterwards. Returns the joint norm of the gradients before
+        clipping.
 
         `extra` holds the gradients of the extra parameters.
 
-        `rows` lists, for tables with a row for each word, the rows (each once) that can have a gradient; all
-        rows of tables that it does not name. Other rows stay unchanged: unlike in the released code, L2 does
-        not reach them. Reading and writing a whole table would take longer than the gradients.
+        `rows` lists, for tables with a row for each word, the rows (each once) that can have a
+        gradient; all rows of tables that it does not name. Other rows stay unchanged: unlike in the
+        released code, L2 does not reach them. Reading and writing a whole table would take longer
+        than the gradients.
 
         Raises:
             VdgiError: the gradient is not finite; no weight has been changed.
@@ -243,8 +276,12 @@ class AdaGrad:
         norm = float(np.sqrt(sum(squares.values())))
         if not np.isfinite(norm):
             self._load_model()
-            raise VdgiError(f"training diverged: the gradient of update {self.updates + 1} is not finite")
-        scale = self.settings.clip / norm if self.settings.clip and norm > self.settings.clip else 1.0
+            raise VdgiError(
+                f"training diverged: the gradient of update {self.updates + 1} is not finite"
+            )
+        scale = (
+            self.settings.clip / norm if self.settings.clip and norm > self.settings.clip else 1.0
+        )
         # Smaller in the first updates, so that the random start is soon forgotten.
         decay = min(self.settings.average, (1.0 + self.updates) / (3.0 + self.updates))
         self.updates += 1
@@ -270,7 +307,8 @@ class AdaGrad:
         return {**arrays, "updates": np.array(self.updates)}
 
     def load_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Takes over a state from `state`; the model's weights too. Raises: KeyError where it lacks one."""
+        """Takes over a state from `state`; the model's weights too. Raises: KeyError where it lacks
+        one."""
         self.updates = int(arrays["updates"])
         for kind in KINDS:
             for name in self.networks.weights:

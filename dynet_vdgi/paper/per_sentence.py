@@ -1,7 +1,9 @@
-"""The reference engine: one dynamic graph a sentence, batched by DyNet; and the samples that engines give.
+"""The reference engine: one dynamic graph a sentence, batched by DyNet; and the samples that
+engines give.
 
-All of a sentence's derivations advance together, one action a step. Derivations that begin alike share the
-stack LSTM's states; masks of dropout are each sample's own. Sampling, forcing and arg-max are one loop.
+All of a sentence's derivations advance together, one action a step. Derivations that begin alike
+share the stack LSTM's states; masks of dropout are each sample's own. Sampling, forcing and arg-max
+are one loop.
 """
 
 from __future__ import annotations
@@ -14,7 +16,14 @@ import numpy as np
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper.encoder import Encoder, Prefix, Terms
 from dynet_vdgi.paper.layers import Expression, finite, seed_dropout
-from dynet_vdgi.paper.network import Choose, Network, forcing, legal_log_probabilities, new_graph, sampling
+from dynet_vdgi.paper.network import (
+    Choose,
+    Network,
+    forcing,
+    legal_log_probabilities,
+    new_graph,
+    sampling,
+)
 from dynet_vdgi.paper.settings import TrainSettings
 from dynet_vdgi.paper.transitions import Action, State
 from dynet_vdgi.system.array_types import Floats
@@ -32,7 +41,8 @@ class Samples:
 
 
 Phase = Callable[[Encoded, Samples], "tuple[Floats, Floats]"]
-"""From the samples of one sentence to the weights (M,) of their -log q and of their -log p in the loss."""
+"""From the samples of one sentence to the weights (M,) of their -log q and of their -log p in the
+loss."""
 
 
 def derive(
@@ -51,8 +61,12 @@ def derive(
             prefixes = [derivations[k][-1] for k in choosing]
             logits = encoder.logits(reading, prefixes, training)
 
-            def log_probabilities(prefixes: list[Prefix] = prefixes, logits: Expression = logits) -> Floats:
-                return legal_log_probabilities(finite(logits).reshape(-1, 3), np.array([p.can_shift for p in prefixes]))
+            def log_probabilities(
+                prefixes: list[Prefix] = prefixes, logits: Expression = logits
+            ) -> Floats:
+                return legal_log_probabilities(
+                    finite(logits).reshape(-1, 3), np.array([p.can_shift for p in prefixes])
+                )
 
             actions = [int(action) for action in choose(step, choosing, log_probabilities)]
             terms.append(Terms(dy.pickneglogsoftmax_batch(logits, actions), np.array(choosing)))
@@ -63,7 +77,8 @@ def derive(
 
 
 def greedy(step: int, rows: list[int], log_probabilities: Callable[[], Floats]) -> Sequence[int]:
-    """Takes the most probable legal action; SHIFT before LEFT_REDUCE before RIGHT_REDUCE where they tie."""
+    """Takes the most probable legal action; SHIFT before LEFT_REDUCE before RIGHT_REDUCE where they
+    tie."""
     return [int(action) for action in log_probabilities().argmax(axis=1)]
 
 
@@ -77,13 +92,16 @@ def parse(encoder: Encoder, sentence: Encoded) -> tuple[int, ...]:
 
 @dataclass
 class SentenceSamples:
-    """M samples of one sentence; the terms, in the current graph, of -log q (rows 0..M-1) and -log p (M..2M-1)."""
+    """M samples of one sentence; the terms, in the current graph, of -log q (rows 0..M-1) and -log
+    p (M..2M-1)."""
 
     samples: Samples
     terms: Terms
 
 
-def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True) -> SentenceSamples:
+def draw(
+    network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True
+) -> SentenceSamples:
     """Derivations of one sentence, scored by encoder and decoder, in the current graph.
 
     A sentence of one word has a single derivation without any choice: its log q is 0.
@@ -95,16 +113,21 @@ def draw(network: Network, sentence: Encoded, copies: int, choose: Choose, *, tr
     nll = dy.concatenate_to_batch([part.nll for part in of_q + of_p])
     rows = np.concatenate([*(part.rows for part in of_q), *(copies + part.rows for part in of_p)])
     scores: Floats = np.negative(np.bincount(rows, finite(nll), 2 * copies))
-    return SentenceSamples(Samples(actions, heads, scores[:copies], scores[copies:]), Terms(nll, rows))
+    return SentenceSamples(
+        Samples(actions, heads, scores[:copies], scores[copies:]), Terms(nll, rows)
+    )
 
 
 def backward(drawn: SentenceSamples, encoder_weights: Floats, decoder_weights: Floats) -> float:
-    """Adds the gradient of sum_m w_m (-log q_m) + v_m (-log p_m) to the parameters'; returns the sum.
+    """Adds the gradient of sum_m w_m (-log q_m) + v_m (-log p_m) to the parameters'; returns the
+    sum.
 
     The weights (M,) are constants.
     """
     weights = np.concatenate([encoder_weights, decoder_weights])[drawn.terms.rows].tolist()
-    loss = dy.dot_product(dy.reshape(drawn.terms.nll, (len(weights),), batch_size=1), dy.inputVector(weights))
+    loss = dy.dot_product(
+        dy.reshape(drawn.terms.nll, (len(weights),), batch_size=1), dy.inputVector(weights)
+    )
     value = float(loss.value())
     loss.backward()
     return value
@@ -120,8 +143,8 @@ def accumulate(
 ) -> list[Samples]:
     """Samples derivations of every sentence and adds the mean gradient of the phase's loss.
 
-    With `derivations` (one for each sentence) those are taken instead, each as the only sample. Dropout
-    follows DyNet's own random numbers, which are seeded from `rng`.
+    With `derivations` (one for each sentence) those are taken instead, each as the only sample.
+    Dropout follows DyNet's own random numbers, which are seeded from `rng`.
     """
     seed_dropout(rng)
     result = []

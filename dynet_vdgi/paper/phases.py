@@ -1,4 +1,5 @@
-"""Training phases: functions from the samples of a sentence to their weights in the loss (Algorithms 1 and 2).
+"""Training phases: functions from the samples of a sentence to their weights in the loss
+(Algorithms 1 and 2).
 
 The weights are constants for the networks' gradients. A phase holds what else is learnt, lambda and the baseline.
 Each step is a call of its own: the rules are counted, the samples get gamma and a score at the present lambda and
@@ -30,7 +31,8 @@ class Regularised:
         self.diagnostics = Diagnostics()
 
     def gamma(self, counts: Floats) -> Floats:
-        """Multipliers (M,) of samples with these counts (M, K) of the rules, at the present lambda (Eq. 14)."""
+        """Multipliers (M,) of samples with these counts (M, K) of the rules, at the present lambda
+        (Eq. 14)."""
         return self.lam.gamma(counts @ self.features.constraints)
 
     def observe(self, sentence: Encoded, counts: Floats) -> None:
@@ -41,8 +43,11 @@ class Regularised:
         """Moves lambda, after a mini-batch of `n_sentences`."""
         self.lam.step(n_sentences)
 
-    def record(self, sentence: Encoded, samples: Samples, counts: Floats, gamma: Floats, **figures: float) -> None:
-        """Notes ELBO, entropy of q, KL(q(a) | q_omega) in nats; rule arcs; effective samples of gamma."""
+    def record(
+        self, sentence: Encoded, samples: Samples, counts: Floats, gamma: Floats, **figures: float
+    ) -> None:
+        """Notes ELBO, entropy of q, KL(q(a) | q_omega) in nats; rule arcs; effective samples of
+        gamma."""
         self.diagnostics.add(
             sentence,
             elbo_per_word=float((samples.log_p - samples.log_q).mean()),
@@ -63,7 +68,8 @@ class Regularised:
 
 
 class Pretraining(Regularised):
-    """Weighted maximum likelihood on the encoder's own samples, weights gamma / M (paper, Algorithm 1).
+    """Weighted maximum likelihood on the encoder's own samples, weights gamma / M (paper, Algorithm
+    1).
 
     Encoder and decoder are trained in one loop on the same samples, neither by the other's score.
     """
@@ -82,10 +88,11 @@ class Pretraining(Regularised):
 
 
 class Finetuning(Regularised):
-    """Variational inference with a score function, weights score * gamma / M (paper, Algorithm 2, Eq. 16).
+    """Variational inference with a score function, weights score * gamma / M (paper, Algorithm 2,
+    Eq. 16).
 
-    The score is Eq. 17 with a baseline, else one of Eqs. 18 to 20. With the decoder `plain` the decoder's weights
-    are those of pretraining, gamma / M, as Algorithm 2 has them.
+    The score is Eq. 17 with a baseline, else one of Eqs. 18 to 20. With the decoder `plain` the
+    decoder's weights are those of pretraining, gamma / M, as Algorithm 2 has them.
     """
 
     name = "finetune"
@@ -143,6 +150,8 @@ class Supervised:
     def __call__(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Weights (1,), (1,)."""
         self.diagnostics.add(
-            sentence, tree_log_q_per_word=float(samples.log_q[0]), tree_log_p_per_word=float(samples.log_p[0])
+            sentence,
+            tree_log_q_per_word=float(samples.log_q[0]),
+            tree_log_p_per_word=float(samples.log_p[0]),
         )
         return np.ones(1), np.ones(1)

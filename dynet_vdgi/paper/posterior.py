@@ -1,6 +1,8 @@
-"""Posterior regularisation (paper, Eqs. 8 to 15): counts of rules, what is expected of them, gamma, lambda.
+"""Posterior regularisation (paper, Eqs. 8 to 15): counts of rules, what is expected of them, gamma,
+lambda.
 
-The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi and expectations e = -b, so
+The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi and expectations e =
+-b, so
 
     q(a) = q_omega(a|x) exp(lambda . counts) / Z(lambda)            Eq. 12
     Z(lambda) = E_{q_omega}[exp(lambda . counts)], from M samples   Eqs. 13, 15
@@ -10,13 +12,15 @@ and lambda >= 0 minimises O(lambda) = -lambda . e + log Z(lambda) + epsilon |lam
 sign reversed), for the mean sentence. Shapes: M samples, K rules, J constraints; lambda (J,), gamma (M,). The
 counts in these formulas are (M, J): those of the rules, or their weighted sum as the one constraint.
 
-Of two samples the first has one arc of the only rule. At lambda = log 3 it weighs three times the other:
+Of two samples the first has one arc of the only rule. At lambda = log 3 it weighs three times the
+other:
 
 >>> counts = np.array([[1.0], [0.0]])
 >>> gamma(counts, np.log([3.0])).round(9).tolist()
 [1.5, 0.5]
 
-So .75 arcs are expected under q. If .9 were asked for, lambda would have to grow, as this is negative:
+So .75 arcs are expected under q. If .9 were asked for, lambda would have to grow, as this is
+negative:
 
 >>> dual_gradient(counts, np.log([3.0]), np.array([0.9]), epsilon=0.0).round(9).tolist()
 [-0.15]
@@ -42,7 +46,8 @@ class RuleCounts:
 
     def __init__(self, rules: RuleSet, tags: Sequence[str]) -> None:
         self.rule_file_expectations = rules.expectations  # (K,)
-        self.constraints = np.eye(len(rules))  # (K, J): of each rule's arcs, how many count for a constraint
+        # (K, J): of each rule's arcs, how many count for a constraint
+        self.constraints = np.eye(len(rules))
         self._index = rules.index(tags)
 
     def count(self, sentence: Encoded, heads: Sequence[Sequence[int]]) -> Floats:
@@ -51,11 +56,13 @@ class RuleCounts:
         return rules_module.count(self._index, len(self.rule_file_expectations), tags, heads)
 
     def expectations(self, sentence: Encoded) -> Floats:
-        """What each constraint asks of a sentence's trees (J,), -b: here the numbers of the rule file."""
+        """What each constraint asks of a sentence's trees (J,), -b: here the numbers of the rule
+        file."""
         return self.rule_file_expectations
 
     def rule_of_arcs(self, tags: Sequence[int]) -> Ints:
-        """Rule (n + 1, n) of each arc of a sentence by head, row 0 being ROOT, and dependent; -1: no rule."""
+        """Rule (n + 1, n) of each arc of a sentence by head, row 0 being ROOT, and dependent; -1:
+        no rule."""
         columns = np.array(tags) - 1
         rule = np.concatenate([self._index[:1, columns], self._index[columns + 1][:, columns]])
         rule[np.arange(len(columns)) + 1, np.arange(len(columns))] = -1
@@ -65,8 +72,9 @@ class RuleCounts:
 class AttainableCounts(RuleCounts):
     """Rules whose expectations can be met, for the dual.
 
-    An expectation of .5 a sentence cannot be met by a sentence without such a pair of tags. Q, the set of Eq. 8,
-    would be empty, and lambda infinite. So what is expected depends on the sentence's tags.
+    An expectation of .5 a sentence cannot be met by a sentence without such a pair of tags. Q, the
+    set of Eq. 8, would be empty, and lambda infinite. So what is expected depends on the sentence's
+    tags.
     """
 
     def __init__(self, rules: RuleSet, tags: Sequence[str]) -> None:
@@ -76,7 +84,9 @@ class AttainableCounts(RuleCounts):
     def expectations(self, sentence: Encoded) -> Floats:
         """What each constraint asks of a sentence's trees (J,), which some tree has."""
         if sentence.tags not in self._by_tags:
-            self._by_tags[sentence.tags] = self.attainable_expectations(self.rule_of_arcs(sentence.tags))
+            self._by_tags[sentence.tags] = self.attainable_expectations(
+                self.rule_of_arcs(sentence.tags)
+            )
         return self._by_tags[sentence.tags]
 
     def attainable_expectations(self, rule_of_arcs: Ints) -> Floats:
@@ -87,8 +97,8 @@ class AttainableCounts(RuleCounts):
 class ShareOfRuleArcs(AttainableCounts):
     """`posterior.expectations = "rules"`: one constraint, J = 1, on the rule arcs together.
 
-    They have a `share` of the most that a projective tree can have, as in Naseem et al. (2010), whose rules these
-    are. An arc is worth 1 where the number in the rule file is .5.
+    They have a `share` of the most that a projective tree can have, as in Naseem et al. (2010),
+    whose rules these are. An arc is worth 1 where the number in the rule file is .5.
     """
 
     def __init__(self, rules: RuleSet, tags: Sequence[str], share: float) -> None:
@@ -102,15 +112,18 @@ class ShareOfRuleArcs(AttainableCounts):
 
 
 class RateOfPairs(AttainableCounts):
-    """`posterior.expectations = "rates"` or `"trees"`: the number of a rule is its share of pairs of words.
+    """`posterior.expectations = "rates"` or `"trees"`: the number of a rule is its share of pairs
+    of words.
 
-    Each rule is expected its rate times the pairs of words that it could join; summed over the text, that is what
-    the trees hold in which the rates were counted.
+    Each rule is expected its rate times the pairs of words that it could join; summed over the
+    text, that is what the trees hold in which the rates were counted.
     """
 
     def attainable_expectations(self, rule_of_arcs: Ints) -> Floats:
         n_rules = len(self.rule_file_expectations)
-        return np.asarray(self.rule_file_expectations * [(rule_of_arcs == k).sum() for k in range(n_rules)])
+        return np.asarray(
+            self.rule_file_expectations * [(rule_of_arcs == k).sum() for k in range(n_rules)]
+        )
 
 
 def log_z(counts: Floats, lam: Floats) -> float:
@@ -149,7 +162,8 @@ class FixedLambda:
         self.value = value
 
     def gamma(self, counts: Floats) -> Floats:
-        """Multipliers (M,) of one sentence's samples with these counts (M, J) at the present lambda."""
+        """Multipliers (M,) of one sentence's samples with these counts (M, J) at the present
+        lambda."""
         return gamma(counts, self.value)
 
     def observe(self, counts: Floats, expectations: Floats) -> None:
@@ -169,7 +183,8 @@ class FixedLambda:
 
 
 class Lambda(FixedLambda):
-    """The paper's lambda: projected gradient on the dual, a step after each mini-batch (Algorithm 1, last line).
+    """The paper's lambda: projected gradient on the dual, a step after each mini-batch (Algorithm
+    1, last line).
 
     It starts at 0. A step goes down the mean of the sentences' O(lambda), from their samples, and is proximal in
     the norm, which has no gradient at 0: lambda stays 0 while the constraints hold up to epsilon.
@@ -178,7 +193,8 @@ class Lambda(FixedLambda):
     def __init__(self, n_constraints: int, lr: float, epsilon: float) -> None:
         super().__init__(np.zeros(n_constraints))
         self.lr, self.epsilon = lr, epsilon
-        self.gradient = np.zeros(n_constraints)  # summed over the mini-batch, without the norm's part
+        # summed over the mini-batch, without the norm's part
+        self.gradient = np.zeros(n_constraints)
 
     def observe(self, counts: Floats, expectations: Floats) -> None:
         """Adds the gradient of a sentence's O(lambda); lambda does not move."""

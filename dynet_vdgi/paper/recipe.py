@@ -23,7 +23,14 @@ from dynet_vdgi.rule_tables.estimated_rules import estimated_in
 from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.inputs import Inputs
-from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, check_ignored, chosen_rules, no_start
+from dynet_vdgi.training.recipe import (
+    Preparation,
+    Recipe,
+    Workplace,
+    check_ignored,
+    chosen_rules,
+    no_start,
+)
 from dynet_vdgi.training.run_reader import RunReader
 
 logger = logging.getLogger("dynet_vdgi")
@@ -39,9 +46,13 @@ class NeuralRecipe(Recipe[NeuralSettings]):
         inputs.warn_of_trees_that_count_twice()
         super().check(inputs, settings)
         if settings.chooses_on_dev and not inputs.dev:
-            raise UsageError("train.select=dev chooses the model by gold dev trees: name them with --dev FILE")
+            raise UsageError(
+                "train.select=dev chooses the model by gold dev trees: name them with --dev FILE"
+            )
         if inputs.facts:
-            raise UsageError("--language-facts would have no effect: rules are only counted; choose --preset best")
+            raise UsageError(
+                "--language-facts would have no effect: rules are only counted; choose --preset best"
+            )
 
     def prepare(self, inputs: Inputs, settings: NeuralSettings) -> Preparation[NeuralSettings]:
         reading = RunReader(settings.data)
@@ -55,12 +66,16 @@ class NeuralRecipe(Recipe[NeuralSettings]):
             vocabulary, vectors = _vocabulary(every, settings)
             settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
             material = replace(material, vocabulary=vocabulary, vectors=vectors)
-        check_ignored(settings, has_effect=bool(settings.parser.word_dim) and "forms" in settings.data.ignore)
+        check_ignored(
+            settings, has_effect=bool(settings.parser.word_dim) and "forms" in settings.data.ignore
+        )
         words = settings.words if settings.parser.word_dim else None
         files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
         return Preparation(settings, material, reading, files)
 
-    def learn(self, prepared: Preparation[NeuralSettings], provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[NeuralSettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         """Trains the networks in all their stages. Raises: VdgiError, DyNet is missing."""
         try:
             from dynet_vdgi.paper.trainer import Trainer
@@ -78,7 +93,11 @@ class NeuralRecipe(Recipe[NeuralSettings]):
             trainer.train()
         except KeyboardInterrupt:
             has_saved = trainer.path is not None and trainer.path.exists()
-            note = f"last checkpoint {trainer.path}; go on with --resume" if has_saved else "nothing saved yet"
+            note = (
+                f"last checkpoint {trainer.path}; go on with --resume"
+                if has_saved
+                else "nothing saved yet"
+            )
             raise KeyboardInterrupt(note) from None
         return trainer.model_file(complete=True)
 
@@ -101,7 +120,9 @@ class NeuralEngine(GreedyEngine):
     def __reduce__(self) -> tuple[type, tuple[ModelFile]]:
         return NeuralEngine, (self._model,)  # DyNet's parameters cannot be sent to other processes
 
-    def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:
+    def found(
+        self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool
+    ) -> list[Found]:
         if margins or keep_heads:
             raise UsageError("a neural model cannot do that")
         trees = self._parser.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
@@ -127,13 +148,17 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
     return estimated_in(sentences, rules, settings.data.max_len, names, ", ".join(map(str, given)))
 
 
-def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vocabulary, Embeddings | None]:
+def _vocabulary(
+    sentences: list[Sentence], settings: NeuralSettings
+) -> tuple[Vocabulary, Embeddings | None]:
     """Tags, words, their classes and their pretrained vectors."""
     from dynet_vdgi.lexicon import brown_clusters
     from dynet_vdgi.lexicon.vectors import load as load_vectors
 
     words = settings.words
-    vocabulary = build_vocabulary(sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase)
+    vocabulary = build_vocabulary(
+        sentences, lexicalised=True, min_freq=words.min_freq, lowercase=words.lowercase
+    )
     vectors = None
     if words.vectors:
         vectors = load_vectors(words.vectors, vocabulary.words)
@@ -145,7 +170,12 @@ def _vocabulary(sentences: list[Sentence], settings: NeuralSettings) -> tuple[Vo
         n_in_clusters = sum(word in clusters.paths for word in vocabulary.words)
         n_words, n_classes = len(vocabulary.words), max(vocabulary.classes) + 1
         classes = count(n_classes, "class", "classes")
-        logger.info("clusters: %d of %s, %s with that of the rest", n_in_clusters, count(n_words, "word"), classes)
+        logger.info(
+            "clusters: %d of %s, %s with that of the rest",
+            n_in_clusters,
+            count(n_words, "word"),
+            classes,
+        )
     return vocabulary, vectors
 
 
@@ -167,10 +197,18 @@ def _initial(
     if model.settings.data.tags != settings.data.tags:
         column = model.settings.data.tags
         raise ModelError(f"{path}: its tags are of column {column.upper()}; set data.tags={column}")
-    theirs, ours = msgspec.structs.asdict(model.settings.parser), msgspec.structs.asdict(settings.parser)
+    theirs, ours = (
+        msgspec.structs.asdict(model.settings.parser),
+        msgspec.structs.asdict(settings.parser),
+    )
     for name, value in ours.items():
-        if name not in ("vector_dim", "encoder_dropout", "decoder_dropout") and value != theirs[name]:
-            raise ModelError(f"{path}: its parser.{name} is {theirs[name]}, not {value} as asked for")
+        if (
+            name not in ("vector_dim", "encoder_dropout", "decoder_dropout")
+            and value != theirs[name]
+        ):
+            raise ModelError(
+                f"{path}: its parser.{name} is {theirs[name]}, not {value} as asked for"
+            )
     lacking = {tag for sentence in sentences for tag in sentence.tags} - set(model.vocabulary.tags)
     if lacking:
         raise ModelError(f"{path}: it does not know these tags: {' '.join(sorted(lacking))}")

@@ -1,12 +1,14 @@
-"""What only the authors' code does, beside the paper's form: its lambda, its joint steps, its score functions.
+"""What only the authors' code does, beside the paper's form: its lambda, its joint steps, its score
+functions.
 
-`stages` takes these with `posterior.dynamics = "released"` (lambda) and `finetune.form = "released"` (scores,
-baseline), each for itself. The paper's forms are `posterior.Lambda`, `scores`, `baseline.Baseline`, and
-`optimiser.AdaGrad`.
+`stages` takes these with `posterior.dynamics = "released"` (lambda) and `finetune.form =
+"released"` (scores, baseline), each for itself. The paper's forms are `posterior.Lambda`, `scores`,
+`baseline.Baseline`, and `optimiser.AdaGrad`.
 
-Pretraining: lambda starts at the expectations of the rule file and takes a step with momentum after EACH sentence.
-Most constraints cannot be met, so lambda grows without bound: training turns into choosing the best of M samples by
-a weighted number of rule arcs. Here a rule is expected .5 times in a sentence that cannot have it:
+Pretraining: lambda starts at the expectations of the rule file and takes a step with momentum after
+EACH sentence. Most constraints cannot be met, so lambda grows without bound: training turns into
+choosing the best of M samples by a weighted number of rule arcs. Here a rule is expected .5 times
+in a sentence that cannot have it:
 
 >>> lam = MomentumLambda(np.array([0.5, 0.5]), lr=0.1, momentum=0.9, epsilon=0.0)
 >>> for _ in range(3):
@@ -75,7 +77,8 @@ class MomentumLambda(ReleasedLambda):
 
 
 class JointPart:
-    """Numbers in `value` that `JointAdaGrad` moves, by a gradient summed over the sentences of a mini-batch."""
+    """Numbers in `value` that `JointAdaGrad` moves, by a gradient summed over the sentences of a
+    mini-batch."""
 
     value: Floats
 
@@ -114,27 +117,39 @@ class JointBaseline(JointPart, Baseline):
         JointPart.__init__(self)
 
     def fit(self, sentence: Encoded, elbo: Floats) -> None:
-        """Adds the gradient of the squared error, summed over the samples; alpha and tau do not move."""
+        """Adds the gradient of the squared error, summed over the samples; alpha and tau do not
+        move."""
         self.add(2.0 * self.score(sentence, elbo).sum() * self.features(sentence))
 
 
 class JointAdaGrad(AdaGrad):
-    """AdaGrad whose clipping, L2 and steps take in those of lambda and the baseline that are a `JointPart`."""
+    """AdaGrad whose clipping, L2 and steps take in those of lambda and the baseline that are a
+    `JointPart`."""
 
     def __init__(
-        self, parameters: Parameters, settings: TrainSettings, lam: FixedLambda, baseline: Baseline | None
+        self,
+        parameters: Parameters,
+        settings: TrainSettings,
+        lam: FixedLambda,
+        baseline: Baseline | None,
     ) -> None:
         self.joint: dict[str, JointPart] = {}
         for name, part in (("lambda", lam), ("baseline", baseline)):
             if isinstance(part, JointPart):
                 self.joint[name] = part
-        super().__init__(parameters, settings, {name: part.value for name, part in self.joint.items()})
+        super().__init__(
+            parameters, settings, {name: part.value for name, part in self.joint.items()}
+        )
 
     def update(
-        self, rows: Mapping[str, Sequence[int]] | None = None, extra: Mapping[str, NDArray[Any]] | None = None
+        self,
+        rows: Mapping[str, Sequence[int]] | None = None,
+        extra: Mapping[str, NDArray[Any]] | None = None,
     ) -> float:
         """One step of the networks and of the joint parts; lambda stays at 0 or above."""
-        norm = super().update(rows, {name: part.mean_gradient() for name, part in self.joint.items()})
+        norm = super().update(
+            rows, {name: part.mean_gradient() for name, part in self.joint.items()}
+        )
         for name, part in self.joint.items():
             value = self.others.numbers[VALUE][name]
             if name == "lambda":

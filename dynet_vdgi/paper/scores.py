@@ -1,4 +1,5 @@
-"""Score functions: values of a sentence's samples (paper, "Variance Reduction", Eqs. 18 to 20; 17 is `baseline`).
+"""Score functions: values of a sentence's samples (paper, "Variance Reduction", Eqs. 18 to 20; 17
+is `baseline`).
 
 One value for each of M samples, shapes (M,), in nats. `elbo` is l(x, a) = log p(x, a) - log q(a|x) (Eq. 7),
 `rule_arcs` is s(x, a), the number of rule arcs. Scores are constants for the networks' gradients. `SCORES` has
@@ -60,7 +61,8 @@ EQUAL = 1e-6
 
 
 def standardised(values: Floats, ddof: int) -> Floats:
-    """Values (M,) with mean 0 and, with M - `ddof` in its denominator, std 1; zeros where all are equal."""
+    """Values (M,) with mean 0 and, with M - `ddof` in its denominator, std 1; zeros where all are
+    equal."""
     std = float(values.std(ddof=ddof))
     if std <= EQUAL * max(1.0, float(np.abs(values).max())):
         return np.zeros_like(values)
@@ -68,7 +70,8 @@ def standardised(values: Floats, ddof: int) -> Floats:
 
 
 def above_mean(rule_arcs: Floats) -> Floats:
-    """M times the distance of each number (M,) from their mean: whole, so that rounding does not decide a tie."""
+    """M times the distance of each number (M,) from their mean: whole, so that rounding does not
+    decide a tie."""
     return np.asarray(len(rule_arcs) * rule_arcs - rule_arcs.sum())
 
 

@@ -14,15 +14,26 @@ class ModelSettings(Section, frozen=True):
     """Shape of the neural parser's encoder and decoder."""
 
     word_dim: Annotated[
-        int, Meta(ge=0, description="size of the projected word vector; 0: the parser sees tags only")
+        int,
+        Meta(ge=0, description="size of the projected word vector; 0: the parser sees tags only"),
     ] = 0
-    vector_dim: Annotated[int, Meta(ge=1, description="size of word vectors; words.vectors sets it")] = 300
+    vector_dim: Annotated[
+        int, Meta(ge=1, description="size of word vectors; words.vectors sets it")
+    ] = 300
     tag_dim: Annotated[int, Meta(ge=1, description="size of the tag embeddings")] = 80
-    hidden_dim: Annotated[int, Meta(ge=1, description="size of word embeddings, LSTMs and state layer")] = 64
+    hidden_dim: Annotated[
+        int, Meta(ge=1, description="size of word embeddings, LSTMs and state layer")
+    ] = 64
     forget_bias: Annotated[float, Meta(description="initial forget bias of the LSTMs")] = 0.0
-    mask_illegal: Annotated[bool, Meta(description="give illegal actions no probability, so that q sums to one")] = True
-    encoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the encoder")] = 0.5
-    decoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the decoder")] = 0.5
+    mask_illegal: Annotated[
+        bool, Meta(description="give illegal actions no probability, so that q sums to one")
+    ] = True
+    encoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the encoder")] = (
+        0.5
+    )
+    decoder_dropout: Annotated[float, Meta(ge=0, le=0.99, description="dropout of the decoder")] = (
+        0.5
+    )
 
 
 class WordSettings(Section, frozen=True):
@@ -31,7 +42,9 @@ class WordSettings(Section, frozen=True):
     min_freq: Annotated[int, Meta(ge=1, description="rarer words count as unknown")] = 2
     lowercase: Annotated[bool, Meta(description="lower-case all words")] = True
     vectors: Annotated[str, Meta(description="file of word vectors; empty: random ones")] = ""
-    clusters: Annotated[str, Meta(description="file of word clusters; empty: classes by frequency")] = ""
+    clusters: Annotated[
+        str, Meta(description="file of word clusters; empty: classes by frequency")
+    ] = ""
 
 
 class PosteriorSettings(Section, frozen=True):
@@ -44,12 +57,16 @@ class PosteriorSettings(Section, frozen=True):
         ),
     ] = "rules"
     dynamics: Annotated[
-        Literal["dual", "fixed", "released", "off"], Meta(description="lambda solves Eq. 11, is fixed, grows, or is 0")
+        Literal["dual", "fixed", "released", "off"],
+        Meta(description="lambda solves Eq. 11, is fixed, grows, or is 0"),
     ] = "dual"
     share: Annotated[
-        float, Meta(ge=0, le=1, description="rule arcs expected, of those in the trees with most of them")
+        float,
+        Meta(ge=0, le=1, description="rule arcs expected, of those in the trees with most of them"),
     ] = 0.95
-    strength: Annotated[float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5")] = 2.0
+    strength: Annotated[
+        float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5")
+    ] = 2.0
     epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
     lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.05
     momentum: Annotated[float, Meta(ge=0, le=1, description="momentum of lambda")] = 0.9
@@ -58,38 +75,56 @@ class PosteriorSettings(Section, frozen=True):
 class TrainSettings(Section, frozen=True):
     """How the networks are trained; updates, epochs, lr and clip are those of the first stage.
 
-    The first stage is the paper's pretraining, or learning from trees. It is left out if updates and epochs
-    are both 0. A preset or an assignment that sets one of the two sets the other to 0.
+    The first stage is the paper's pretraining, or learning from trees. It is left out if updates
+    and epochs are both 0. A preset or an assignment that sets one of the two sets the other to 0.
     """
 
     updates: Annotated[int, Meta(ge=0, description="updates of the first stage")] = 400
-    epochs: Annotated[int, Meta(ge=0, description="epochs of the first stage, instead of updates")] = 0
+    epochs: Annotated[
+        int, Meta(ge=0, description="epochs of the first stage, instead of updates")
+    ] = 0
     lr: Annotated[float, Meta(ge=0, description="learning rate of the first stage")] = 0.01
-    clip: Annotated[float, Meta(ge=0, description="clip the gradients of the first stage at this norm; 0: off")] = 0.5
+    clip: Annotated[
+        float, Meta(ge=0, description="clip the gradients of the first stage at this norm; 0: off")
+    ] = 0.5
     batch_size: Annotated[int, Meta(ge=1, description="sentences per update")] = 16
     samples: Annotated[int, Meta(ge=2, description="samples per sentence; M in the paper")] = 20
-    exponent: Annotated[float, Meta(ge=0.01, le=100, description="draw samples from q to this power")] = 1.0
+    exponent: Annotated[
+        float, Meta(ge=0.01, le=100, description="draw samples from q to this power")
+    ] = 1.0
     l2: Annotated[float, Meta(ge=0, description="L2 penalty on the weights")] = 1e-4
-    average: Annotated[float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")] = 0.997
+    average: Annotated[
+        float, Meta(ge=0, le=0.999999, description="decay of averaged weights; 0: off")
+    ] = 0.997
     engine: Annotated[
-        Literal["lockstep", "per_sentence"], Meta(description="fast engine, or the readable reference")
+        Literal["lockstep", "per_sentence"],
+        Meta(description="fast engine, or the readable reference"),
     ] = "lockstep"
     select: Annotated[
-        Literal["last", "dev"], Meta(description="keep the last weights, or the best on gold dev trees")
+        Literal["last", "dev"],
+        Meta(description="keep the last weights, or the best on gold dev trees"),
     ] = "last"
     evaluate_every: Annotated[int, Meta(ge=1, description="updates between evaluations")] = 50
     dev_max_len: Annotated[int, Meta(ge=1, description="longest dev sentence, in words")] = 15
 
 
 class FinetuneSettings(Section, frozen=True):
-    """The second stage: variational inference with a score function; left out without updates and epochs."""
+    """The second stage: variational inference with a score function; left out without updates and
+    epochs."""
 
     updates: Annotated[int, Meta(ge=0, description="updates of the second stage")] = 0
-    epochs: Annotated[int, Meta(ge=0, description="epochs of the second stage, instead of updates")] = 0
-    score: Annotated[Literal["rl-bl", "rl-sn", "rl-c", "rl-pc"], Meta(description="score function")] = "rl-pc"
-    form: Annotated[Literal["paper", "released"], Meta(description="of the paper, or of the released code")] = "paper"
+    epochs: Annotated[
+        int, Meta(ge=0, description="epochs of the second stage, instead of updates")
+    ] = 0
+    score: Annotated[
+        Literal["rl-bl", "rl-sn", "rl-c", "rl-pc"], Meta(description="score function")
+    ] = "rl-pc"
+    form: Annotated[
+        Literal["paper", "released"], Meta(description="of the paper, or of the released code")
+    ] = "paper"
     decoder: Annotated[
-        Literal["score", "plain"], Meta(description="its weights: by the score, or as in pretraining")
+        Literal["score", "plain"],
+        Meta(description="its weights: by the score, or as in pretraining"),
     ] = "score"
     lr: Annotated[float, Meta(ge=0, description="learning rate of the second stage")] = 0.002
     clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
@@ -107,7 +142,9 @@ class LanguageModelSettings(Section, frozen=True):
 
 
 _FINETUNING = " ".join(
-    f"finetune.{key}" for key in FinetuneSettings.__struct_fields__ if key not in ("updates", "epochs")
+    f"finetune.{key}"
+    for key in FinetuneSettings.__struct_fields__
+    if key not in ("updates", "epochs")
 )
 
 _WITHOUT = "posterior.dynamics={0.posterior.dynamics} does without it"

@@ -1,8 +1,9 @@
-"""The stages of a run, and what each is made of: the one place that chooses by settings between the forms.
+"""The stages of a run, and what each is made of: the one place that chooses by settings between the
+forms.
 
-A stage is the paper's pretraining (Algorithm 1) or fine-tuning (Algorithm 2). The paper's lambda, scores and
-baseline are in `posterior`, `scores` and `baseline`; `posterior.dynamics = "released"` and
-`finetune.form = "released"` put those of `released` in their places.
+A stage is the paper's pretraining (Algorithm 1) or fine-tuning (Algorithm 2). The paper's lambda,
+scores and baseline are in `posterior`, `scores` and `baseline`; `posterior.dynamics = "released"`
+and `finetune.form = "released"` put those of `released` in their places.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from dynet_vdgi.rule_tables.rules import RuleSet
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` - 1."""
+    """A part of the training with a phase and an optimiser of its own: updates `first` to `last` -
+    1."""
 
     phase: str
     first: int
@@ -70,7 +72,8 @@ def first_lambda(features: RuleCounts, settings: PosteriorSettings, phase: str) 
 
 
 def score_function(settings: FinetuneSettings, nll: Mapping[Encoded, float]) -> Score | Baseline:
-    """The score of fine-tuning; `nll` are the -log p(x) of sentences by a language model, for RL-BL only."""
+    """The score of fine-tuning; `nll` are the -log p(x) of sentences by a language model, for RL-BL
+    only."""
     is_released = settings.form == "released"
     if settings.score == "rl-bl":
         return released.JointBaseline(nll) if is_released else Baseline(nll)
@@ -84,7 +87,9 @@ def phase_of(
     lam = first_lambda(features, settings.posterior, stage)
     if stage == "pretrain":
         return Pretraining(features, lam)
-    return Finetuning(features, lam, score_function(settings.finetune, nll), settings.finetune.decoder)
+    return Finetuning(
+        features, lam, score_function(settings.finetune, nll), settings.finetune.decoder
+    )
 
 
 def optimiser_of(
@@ -92,6 +97,9 @@ def optimiser_of(
 ) -> AdaGrad:
     """The optimiser of a stage as it begins."""
     train = msgspec.structs.replace(settings.train, lr=stage.lr, clip=stage.clip)
-    if stage.phase == "finetune" and "released" in (settings.posterior.dynamics, settings.finetune.form):
+    if stage.phase == "finetune" and "released" in (
+        settings.posterior.dynamics,
+        settings.finetune.form,
+    ):
         return released.JointAdaGrad(parameters, train, phase.lam, phase.baseline)
     return AdaGrad(parameters, train)

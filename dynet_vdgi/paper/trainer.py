@@ -1,7 +1,7 @@
 """The training loop: one loop for every phase, resumable at any checkpoint with the same result.
 
-Every random number follows from the seed and the number of its epoch or update, so there is no generator
-whose state could be lost.
+Every random number follows from the seed and the number of its epoch or update, so there is no
+generator whose state could be lost.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ SAVE_EVERY_S = 30.0
 """Evaluations closer together than this share a checkpoint; the last one always writes one."""
 
 GRADIENT_NORM = "gradient_norm"
-"""The log's column of the whole gradient's norm; those of the model's parts have the part's name behind it."""
+"""The log's column of the whole gradient's norm; those of the model's parts have the part's name
+behind it."""
 
 _ORDER, _SAMPLES, _START = 1, 2, 0  # independent streams of random numbers of one seed
 
@@ -63,7 +64,9 @@ class Trainer:
         self.settings, self.data, self.run_dir = settings, data, run_dir
         used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
         if data.dev:
-            used.append(f"dev: {'choice of the model' if settings.chooses_on_dev else 'progress figures only'}")
+            used.append(
+                f"dev: {'choice of the model' if settings.chooses_on_dev else 'progress figures only'}"
+            )
         self.provenance = provenance.with_(
             dynet=metadata.version("dyNET38"), gold_trees=(*provenance.gold_trees, *used)
         )
@@ -71,8 +74,12 @@ class Trainer:
         self.network = Network(data.vocabulary, settings.parser, rng, data.vectors)
         if data.start:
             self.network.parameters.load(dict(data.start))
-        self.encoded = [data.vocabulary.encode(s.forms, s.tags) for s in (*data.sentences, *data.trees)]
-        self.gold = {k: oracle(s.heads or ()) for k, s in enumerate(data.trees, len(data.sentences))}
+        self.encoded = [
+            data.vocabulary.encode(s.forms, s.tags) for s in (*data.sentences, *data.trees)
+        ]
+        self.gold = {
+            k: oracle(s.heads or ()) for k, s in enumerate(data.trees, len(data.sentences))
+        }
         self.features = rule_counts(data.rules, data.vocabulary.tags, settings.posterior)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
@@ -87,7 +94,11 @@ class Trainer:
     def _enter(self, stage: Stage) -> None:
         """Begins a stage, with the weights the networks have now."""
         self.stage = stage
-        nll = self._language_model() if stage.phase == "finetune" and self.settings.finetune.score == "rl-bl" else {}
+        nll = (
+            self._language_model()
+            if stage.phase == "finetune" and self.settings.finetune.score == "rl-bl"
+            else {}
+        )
         self.phase = phase_of(stage.phase, self.settings, self.features, nll)
         self.optimiser = optimiser_of(stage, self.settings, self.network.parameters, self.phase)
 
@@ -96,7 +107,9 @@ class Trainer:
         sentences = self.encoded[: len(self.data.sentences)]
         if not sentences:  # trees alone have no scores
             return {}
-        return train_language_model(sentences, self.data.vocabulary, self.settings.language_model, self.settings.seed)
+        return train_language_model(
+            sentences, self.data.vocabulary, self.settings.language_model, self.settings.seed
+        )
 
     @property
     def updates(self) -> int:
@@ -155,12 +168,15 @@ class Trainer:
             self.optimiser.load_state(model.training)
             self.phase.load_state(model.training)
             self.best_score = model.progress["best_score"]
-            for name in self.network.parameters.frozen:  # follow from the seed, if NumPy is the same
+            # follow from the seed, if NumPy is the same
+            for name in self.network.parameters.frozen:
                 self.network.parameters.set(name, model.parameters[name])
         except KeyError as error:
             raise ModelError(f"{self.path}: it lacks {error}, so it cannot be resumed") from None
         except (TypeError, ValueError) as error:  # numbers of another shape
-            raise ModelError(f"{self.path}: it is damaged, so it cannot be resumed: {error}") from None
+            raise ModelError(
+                f"{self.path}: it is damaged, so it cannot be resumed: {error}"
+            ) from None
         if self.best_score is not None:
             self.best_parameters = model.parameters
         self.log.restart(self.updates)
@@ -182,7 +198,10 @@ class Trainer:
             engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
         else:
             engine.accumulate(self.network, sentences, self.phase, rng, train)
-        words, parameters = sorted({word for s in sentences for word in s.words}), self.network.parameters
+        words, parameters = (
+            sorted({word for s in sentences for word in s.words}),
+            self.network.parameters,
+        )
         rows = dict.fromkeys(parameters.by_word - parameters.frozen, words)
         self.phase.end_batch(len(sentences))  # lambda's step
         return self.optimiser.update(rows)  # the networks' step
@@ -194,7 +213,8 @@ class Trainer:
             for stage in self.stages[self.stages.index(self.stage) :]:
                 if stage is not self.stage:
                     self.network.parameters.load(self._parameters())
-                    self.best_score, self.best_parameters = None, {}  # the second stage may be worse
+                    # the second stage may be worse
+                    self.best_score, self.best_parameters = None, {}
                     self._enter(stage)
                 self._train_stage(bar)
 
@@ -208,7 +228,9 @@ class Trainer:
             if epoch != loaded:
                 batches, loaded = self._epoch(epoch), epoch
             norm = self.update(batches[position])
-            of_parts = {f"{GRADIENT_NORM}_{part}": value for part, value in self.optimiser.norms.items()}
+            of_parts = {
+                f"{GRADIENT_NORM}_{part}": value for part, value in self.optimiser.norms.items()
+            }
             norms.append({GRADIENT_NORM: norm, **of_parts})
             bar.update()
             done = self.updates
@@ -221,7 +243,9 @@ class Trainer:
                 if done == last or time.monotonic() - self.saved_at > SAVE_EVERY_S:
                     self.save(complete=done == self.stages[-1].last)
 
-    def _evaluate(self, epoch: float, norms: list[dict[str, float]], began: Floats) -> dict[str, Any]:
+    def _evaluate(
+        self, epoch: float, norms: list[dict[str, float]], began: Floats
+    ) -> dict[str, Any]:
         """Figures since the last evaluation, and DDA by gold dev trees, if there are any.
 
         `norms` are the gradients' norms in each update, by the names of the log's columns.
@@ -250,7 +274,8 @@ class Trainer:
         }
 
     def _dev_dda(self) -> float:
-        """DDA of the present weights, which are kept if it is the best so far and chooses the model."""
+        """DDA of the present weights, which are kept if it is the best so far and chooses the
+        model."""
         candidate = self._present()
         parser = GreedyParser(candidate, self.data.vocabulary, self.settings.parser)
         dda = score(self.data.dev, parser.parse(self.dev)).dda

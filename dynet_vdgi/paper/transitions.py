@@ -1,8 +1,9 @@
-"""The arc-standard transition system for projective trees with one root (paper, section "Background").
+"""The arc-standard transition system for projective trees with one root (paper, section
+"Background").
 
-A derivation of n words has 2n - 1 actions. ROOT is never on the stack: the last word left there is the
-root, attached without an action and without a score. Only this module decides legality; a neural stack
-keeps pace with `State` by pushing and popping whenever `State` does.
+A derivation of n words has 2n - 1 actions. ROOT is never on the stack: the last word left there is
+the root, attached without an action and without a score. Only this module decides legality; a
+neural stack keeps pace with `State` by pushing and popping whenever `State` does.
 
 The derivation of "the dog barks", whose heads are 2, 3 and 0:
 
@@ -45,7 +46,8 @@ NO_ACTION = (False, False, False)
 
 
 class State:
-    """A parser state over words 1..n: `stack` of words, `read` words shifted so far, `heads` found so far."""
+    """A parser state over words 1..n: `stack` of words, `read` words shifted so far, `heads` found
+    so far."""
 
     __slots__ = ("heads", "n", "read", "stack")
 
@@ -86,13 +88,19 @@ class State:
     def after(self, action: int) -> State:
         """A new state, one action later. Raises: ValueError, the action is illegal here."""
         later = State(0)
-        later.n, later.read, later.stack, later.heads = self.n, self.read, self.stack.copy(), self.heads.copy()
+        later.n, later.read, later.stack, later.heads = (
+            self.n,
+            self.read,
+            self.stack.copy(),
+            self.heads.copy(),
+        )
         later.apply(action)
         return later
 
 
 def oracle(heads: Sequence[int]) -> tuple[Action, ...]:
-    """The canonical derivation of a tree: reduce as soon as the dependent has all its own dependents.
+    """The canonical derivation of a tree: reduce as soon as the dependent has all its own
+    dependents.
 
     Raises: ValueError, `heads` is not a projective tree with one root.
     """

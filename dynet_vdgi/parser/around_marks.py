@@ -1,8 +1,10 @@
-"""Given heads and punctuation: whole trees that contain all given heads, in which no mark has other dependents.
+"""Given heads and punctuation: whole trees that contain all given heads, in which no mark has other
+dependents.
 
-A parser finds trees of words; marks are attached afterwards. Where that contradicts the given head of a mark, the
-words around it are parsed again by the scores that the parser has: those of its arcs, or what it expects of
-them. A greedy parser has none, so words that cannot keep its heads climb to what is above these.
+A parser finds trees of words; marks are attached afterwards. Where that contradicts the given head
+of a mark, the words around it are parsed again by the scores that the parser has: those of its
+arcs, or what it expects of them. A greedy parser has none, so words that cannot keep its heads
+climb to what is above these.
 
 Letters: m words without punctuation, n all words of a sentence.
 """
@@ -23,7 +25,8 @@ from dynet_vdgi.parser.given_heads import Heads
 from dynet_vdgi.system.array_types import Floats
 
 SLIGHT = 1e-6
-"""The score of the arc by which a mark would be attached: it decides among trees that are equal otherwise."""
+"""The score of the arc by which a mark would be attached: it decides among trees that are equal
+otherwise."""
 
 
 def with_given(
@@ -34,11 +37,12 @@ def with_given(
     found: Found,
     forms: Sequence[str],
 ) -> tuple[Heads, Found]:
-    """The heads (n,) of all words, those given (n,) among them unless FREE, and the tree of the words alone.
+    """The heads (n,) of all words, those given (n,) among them unless FREE, and the tree of the
+    words alone.
 
-    `bare`: the m words, with the heads given to them; `places` (m,) in the sentence, from 1; `found`: their
-    tree; `forms` (n,). The tree is projective if a projective one contains what is given. A word hangs from
-    a mark only where a given head makes it so.
+    `bare`: the m words, with the heads given to them; `places` (m,) in the sentence, from 1;
+    `found`: their tree; `forms` (n,). The tree is projective if a projective one contains what is
+    given. A word hangs from a mark only where a given head makes it so.
     """
     whole = restore_punctuation(found.heads, places, forms)
     if _contains(whole, given):
@@ -71,7 +75,8 @@ def _is_sound(heads: Sequence[int]) -> bool:
 
 
 def _scores(engine: Engine, bare: Sentence, found: Found) -> tuple[Floats, Floats | None]:
-    """Scores (m + 1, m + 1) by which the engine chooses trees of words, and the probabilities of their arcs.
+    """Scores (m + 1, m + 1) by which the engine chooses trees of words, and the probabilities of
+    their arcs.
 
     These are None for a greedy engine, and where there is nothing to choose.
     """
@@ -88,7 +93,8 @@ def _scores(engine: Engine, bare: Sentence, found: Found) -> tuple[Floats, Float
 
 
 def _climbing(heads: Sequence[int]) -> Floats:
-    """Scores (m + 1, m + 1) of arcs beside those of a tree: 1 for its own, half for the head's head, and so on."""
+    """Scores (m + 1, m + 1) of arcs beside those of a tree: 1 for its own, half for the head's
+    head, and so on."""
     scores = np.zeros((len(heads) + 1, len(heads) + 1))
     for word in range(1, len(heads) + 1):
         above, score = word, 1.0
@@ -99,8 +105,11 @@ def _climbing(heads: Sequence[int]) -> Floats:
     return scores
 
 
-def _best(arcs: Floats, given: Sequence[int], places: Sequence[int], attached: Sequence[int]) -> Heads:
-    """The best tree of all words that contains the given heads; arcs (m + 1, m + 1), `attached` heads (n,).
+def _best(
+    arcs: Floats, given: Sequence[int], places: Sequence[int], attached: Sequence[int]
+) -> Heads:
+    """The best tree of all words that contains the given heads; arcs (m + 1, m + 1), `attached`
+    heads (n,).
 
     Raises: ValueError, no projective tree contains them.
     """
@@ -124,7 +133,8 @@ def _best(arcs: Floats, given: Sequence[int], places: Sequence[int], attached: S
 
 
 def _with_margins(found: Found, words: Heads, probabilities: Floats | None) -> Found:
-    """What was found, with these heads (m,) of the words; where they are others, so are their margins."""
+    """What was found, with these heads (m,) of the words; where they are others, so are their
+    margins."""
     if words == found.heads:
         return found
     margins = found.margins

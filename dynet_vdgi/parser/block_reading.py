@@ -29,8 +29,8 @@ class ReadBlock(NamedTuple):
 class BlockReader:
     """Reads the blocks of files for a parser.
 
-    `tags`: the column of tags. `keeps_heads`: heads are read, and some may be missing; else they are
-    ignored, because they are replaced, sound or not. `skips_faulty`: sentences may be at fault.
+    `tags`: the column of tags. `keeps_heads`: heads are read, and some may be missing; else they
+    are ignored, because they are replaced, sound or not. `skips_faulty`: sentences may be at fault.
     """
 
     tags: str

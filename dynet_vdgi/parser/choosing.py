@@ -1,13 +1,13 @@
-"""What somebody should look at next, words in doubt and sentences to correct; and what to expect before that:
-the share of right heads of a universal parser.
+"""What somebody should look at next, words in doubt and sentences to correct; and what to expect
+before that: the share of right heads of a universal parser.
 
 Sentences: greedily, the one with the highest
 
     1/n * sum over its words of (1 - confidence) * frequency(b) / (1 + seen(b))
 
-where b is the pair of tags of the word and the word before it, frequency(b) its frequency in the text, and
-seen(b) how often the chosen sentences have it. Confidence alone would pick odd sentences. It should be
-estimated again, with the corrected trees, after each batch of ten or twenty.
+where b is the pair of tags of the word and the word before it, frequency(b) its frequency in the
+text, and seen(b) how often the chosen sentences have it. Confidence alone would pick odd sentences.
+It should be estimated again, with the corrected trees, after each batch of ten or twenty.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ def choose(
 ) -> list[int]:
     """Indices of the most useful sentences of the pool, best first; all, if it has too few.
 
-    `confidences` holds one number per word (n,) for each sentence; without it, as for the first batch, only
-    the tags count. `corrected` are sentences that have trees already. Only sentences of shortest to longest
-    words are chosen, and only those whose indices are `among` these (None: all).
+    `confidences` holds one number per word (n,) for each sentence; without it, as for the first
+    batch, only the tags count. `corrected` are sentences that have trees already. Only sentences of
+    shortest to longest words are chosen, and only those whose indices are `among` these (None:
+    all).
 
     Raises: ValueError, confidences and pool differ in shape.
     """
@@ -65,8 +66,8 @@ def choose(
         pairs = pairs_of(pool[k])
         return sum(d * frequency[b] / (1 + seen[b]) for d, b in zip(unsure, pairs)) / len(pairs)
 
-    # Choosing a sentence can only lower the value of others. So the best of the heap is the best of all if
-    # its value, computed again, is still not below that of the next one.
+    # Choosing a sentence can only lower the value of others. So the best of the heap is the best of
+    # all if its value, computed again, is still not below that of the next one.
     candidates = range(len(pool)) if among is None else among
     heap = [(-value(k), k) for k in candidates if shortest <= len(pool[k]) <= longest]
     heapq.heapify(heap)
@@ -98,8 +99,9 @@ def to_correct(
 ) -> Iterator[str]:
     """The blocks of the most useful sentences of a text, best first; all, if the text has too few.
 
-    `covered` are sentences that have been corrected already: they are not chosen, and their pairs of tags
-    count less. Of equal sentences only one is chosen. A parser without confidences chooses by tags alone.
+    `covered` are sentences that have been corrected already: they are not chosen, and their pairs
+    of tags count less. Of equal sentences only one is chosen. A parser without confidences chooses
+    by tags alone.
 
     Raises: UsageError, nothing is left to choose.
     """
@@ -114,12 +116,21 @@ def to_correct(
     removed, seen = parser.protocol.removed_tags, {sentence.forms for sentence in covered}
 
     def bare(sentence: Sentence) -> Sentence:
-        return without_punctuation(replace(sentence, heads=None, deprels=(), source=None), removed)[0]
+        return without_punctuation(replace(sentence, heads=None, deprels=(), source=None), removed)[
+            0
+        ]
 
     def confidence(sentence: Sentence, parse: Parse) -> list[float]:
-        return [(parse.confidence or ())[p - 1] or 0.0 for p in without_punctuation(sentence, removed)[1]]
+        return [
+            (parse.confidence or ())[p - 1] or 0.0
+            for p in without_punctuation(sentence, removed)[1]
+        ]
 
-    new = {sentence.forms: k for k, sentence in reversed([*enumerate(text)]) if sentence.forms not in seen}
+    new = {
+        sentence.forms: k
+        for k, sentence in reversed([*enumerate(text)])
+        if sentence.forms not in seen
+    }
     chosen = choose(
         [bare(sentence) for sentence in text],
         count,
@@ -128,7 +139,9 @@ def to_correct(
         among=sorted(new.values()),
     )
     if not chosen:
-        raise UsageError(f"nothing to choose: no sentence of {SHORTEST} to {LONGEST} words that is not covered already")
+        raise UsageError(
+            f"nothing to choose: no sentence of {SHORTEST} to {LONGEST} words that is not covered already"
+        )
     blocks = []
     for number, k in enumerate(chosen, 1):
         sentence = on_its_own(text[k])
@@ -145,4 +158,6 @@ def on_its_own(sentence: Sentence) -> Sentence:
         return sentence
     kept = [row for row, line in enumerate(source.lines) if not _OF_THE_TEXT.match(line)]
     rows = tuple(kept.index(row) for row in source.rows)
-    return replace(sentence, source=replace(source, lines=tuple(source.lines[row] for row in kept), rows=rows))
+    return replace(
+        sentence, source=replace(source, lines=tuple(source.lines[row] for row in kept), rows=rows)
+    )

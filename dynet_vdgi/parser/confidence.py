@@ -1,12 +1,14 @@
 """The probability that a parser's head is right, learnt without a single tree.
 
-The log-odds that an arc is right are a sum of three numbers, looked up in tables: one for the parser's margin, which
-is how far its least sure decision was above the alternative; one for the tags of the arc's two words; one for the
-arc's length. Their relative weights are learnt once, from treebanks of other languages (WEIGHTS). The tables of
-margins and of tag pairs are learnt from the language's own text: from how the parser's arcs rank by margin, and from
-how probable the arcs of a pair are under the teacher. A logistic regression of the teacher's probabilities on the sum
-sets the scale. The results are too high, because parser and teacher share their errors; a shift of the log-odds,
-which is the same for all languages and learnt from treebanks of other languages, corrects them.
+The log-odds that an arc is right are a sum of three numbers, looked up in tables: one for the
+parser's margin, which is how far its least sure decision was above the alternative; one for the
+tags of the arc's two words; one for the arc's length. Their relative weights are learnt once, from
+treebanks of other languages (WEIGHTS). The tables of margins and of tag pairs are learnt from the
+language's own text: from how the parser's arcs rank by margin, and from how probable the arcs of a
+pair are under the teacher. A logistic regression of the teacher's probabilities on the sum sets the
+scale. The results are too high, because parser and teacher share their errors; a shift of the
+log-odds, which is the same for all languages and learnt from treebanks of other languages, corrects
+them.
 
 Letters: N words of all sentences, S sentences, T tags, K knots.
 """
@@ -46,12 +48,14 @@ MOST_SHIFTED = 8.0  # nats
 DECIMALS = 6  # of learnt numbers: further ones depend on processor and NumPy version
 
 SHIFT_WITHOUT_TREES, SHIFT_WITH_TREES = -1.73, -0.47
-"""Log-odds, in nats, measured on treebanks of UD 2: without trees on sixteen (experiments/confidence.py); and
-with ten to a hundred trees on texts and dev files of sixteen, under an earlier calibration."""
+"""Log-odds, in nats, measured on treebanks of UD 2: without trees on sixteen
+(experiments/confidence.py); and with ten to a hundred trees on texts and dev files of sixteen,
+under an earlier calibration."""
 
 WRONG_TAGS = 2.0
-"""With a share w of wrong tags, log-odds are divided by 1 + WRONG_TAGS w, as sure heads are wrong as well, and lose
-WRONG_TAGS w nats; learnt with taggers of a hundred sentences of languages left out (experiments/expect.py errors)."""
+"""With a share w of wrong tags, log-odds are divided by 1 + WRONG_TAGS w, as sure heads are wrong
+as well, and lose WRONG_TAGS w nats; learnt with taggers of a hundred sentences of languages left
+out (experiments/expect.py errors)."""
 
 
 class Weights(NamedTuple):
@@ -103,8 +107,8 @@ class Calibration:
         shift: float = 0.0,
         weights: Weights = WEIGHTS,
     ) -> Calibration:
-        """Learns from sentences with tags (n,), the parser's heads (n,) and margins (n,), and a teacher's
-        marginals (n + 1, n). `shift` is added to log-odds.
+        """Learns from sentences with tags (n,), the parser's heads (n,) and margins (n,), and a
+        teacher's marginals (n + 1, n). `shift` is added to log-odds.
 
         Raises: ValueError, there is no word, or numbers of words differ.
         """
@@ -134,7 +138,8 @@ class Calibration:
         probabilities: Floats,
         weights: Weights,
     ) -> Calibration:
-        """The calibration that `fit` makes, before its scale is set. Its tables are linear in the weights.
+        """The calibration that `fit` makes, before its scale is set. Its tables are linear in the
+        weights.
 
         probabilities (N,): the teacher's probabilities of the trees' arcs.
         """
@@ -144,16 +149,22 @@ class Calibration:
         pairs = _pair_table(arcs, len(names), probabilities, weights)
         return cls(*_margin_table(arcs.margins, weights), names, *pairs)
 
-    def arcs(self, tags: Iterable[Sequence[str]], trees: Sequence[Sequence[int]], margins: Sequence[Floats]) -> Arcs:
-        """Sentences with tags (n,), heads (n,) and margins (n,). Raises: ValueError, lengths differ."""
+    def arcs(
+        self,
+        tags: Iterable[Sequence[str]],
+        trees: Sequence[Sequence[int]],
+        margins: Sequence[Floats],
+    ) -> Arcs:
+        """Sentences with tags (n,), heads (n,) and margins (n,). Raises: ValueError, lengths
+        differ."""
         return _arcs(self._numbers, tags, trees, margins)
 
     def odds(self, arcs: Arcs) -> Floats:
         """Log-odds (N,) that heads are right."""
         margins, forced = arcs.margins, np.flatnonzero(np.isinf(arcs.margins))
         if len(forced):
-            # A decision without alternative is as sure as the other decisions of its sentence, because they
-            # led to it.
+            # A decision without alternative is as sure as the other decisions of its sentence,
+            # because they led to it.
             begins = arcs.first[:-1][np.diff(arcs.first) > 0]
             least = np.minimum.reduceat(margins, begins)
             margins = margins.copy()
@@ -177,12 +188,16 @@ class Calibration:
         return replace(self, margin_odds=self.margin_odds + shift, shift=self.shift + shift)
 
     def with_wrong_tags(self, share: float) -> Calibration:
-        """This calibration where this share of the tags is wrong: log-odds are nearer to 0, and lower."""
-        odds: dict[str, Any] = {k: x / (1 + WRONG_TAGS * share) for k, x in vars(self).items() if k.endswith("_odds")}
+        """This calibration where this share of the tags is wrong: log-odds are nearer to 0, and
+        lower."""
+        odds: dict[str, Any] = {
+            k: x / (1 + WRONG_TAGS * share) for k, x in vars(self).items() if k.endswith("_odds")
+        }
         return replace(self, **odds).shifted(-WRONG_TAGS * share) if share else self
 
     def shift_to(self, mean: float, arcs: Arcs) -> float:
-        """The shift, of at most MOST_SHIFTED, after which the probabilities of these arcs have this mean."""
+        """The shift, of at most MOST_SHIFTED, after which the probabilities of these arcs have this
+        mean."""
         odds = self.odds(arcs)
         low, high = -MOST_SHIFTED, MOST_SHIFTED
         while high - low > 0.1**DECIMALS:
@@ -205,7 +220,8 @@ class Calibration:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
-        """The calibration with these `arrays`; others are ignored. Raises: ModelError, they are invalid."""
+        """The calibration with these `arrays`; others are ignored. Raises: ModelError, they are
+        invalid."""
         knots, margins, forced, tags, pairs, lengths, shift = _taken(
             arrays, "knots", "margins", "forced", "tags", "pairs", "lengths", "shift"
         )
@@ -214,9 +230,19 @@ class Calibration:
         except UnicodeDecodeError:
             raise ModelError("no calibration: its tags are not UTF-8") from None
         expected = (len(names) + 1, len(names) + 2, 2)
-        if knots.ndim != 1 or not len(knots) or (np.diff(knots) < 0).any() or knots.shape != margins.shape:
+        if (
+            knots.ndim != 1
+            or not len(knots)
+            or (np.diff(knots) < 0).any()
+            or knots.shape != margins.shape
+        ):
             raise ModelError(f"no calibration: knots of {knots.shape}, margins of {margins.shape}")
-        if (forced.shape, pairs.shape, lengths.shape, shift.shape) != ((1,), expected, (FARTHEST + 1,), (1,)):
+        if (forced.shape, pairs.shape, lengths.shape, shift.shape) != (
+            (1,),
+            expected,
+            (FARTHEST + 1,),
+            (1,),
+        ):
             raise ModelError(f"no calibration: pairs of {pairs.shape}, lengths of {lengths.shape}")
         return cls(knots, margins, float(forced[0]), names, pairs, lengths, float(shift[0]))
 
@@ -227,7 +253,8 @@ def is_in(arrays: Mapping[str, NDArray[Any]]) -> bool:
 
 
 def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:
-    """The arrays of these names. Raises: ModelError, one is missing or has a value that is not finite."""
+    """The arrays of these names. Raises: ModelError, one is missing or has a value that is not
+    finite."""
     try:
         found = [arrays[PREFIX + name] for name in names]
     except KeyError as error:
@@ -244,7 +271,9 @@ def _arcs(
     margins: Sequence[Floats],
 ) -> Arcs:
     first = np.cumsum([0, *map(len, trees)])
-    known = np.array([numbers.get(tag, len(numbers)) for tag in chain.from_iterable(tags)], np.int64)
+    known = np.array(
+        [numbers.get(tag, len(numbers)) for tag in chain.from_iterable(tags)], np.int64
+    )
     heads = np.array(list(chain.from_iterable(trees)), np.int64)
     flat = np.concatenate([np.zeros(0), *margins])
     if not len(known) == len(heads) == len(flat):
@@ -273,7 +302,9 @@ def _margin_table(margins: Floats, weights: Weights) -> tuple[Floats, Floats, fl
     return knots, weights.rank * places[which] / max(1, len(x) - 1), weights.forced
 
 
-def _pair_table(arcs: Arcs, n_tags: int, probabilities: Floats, weights: Weights) -> tuple[Floats, Floats]:
+def _pair_table(
+    arcs: Arcs, n_tags: int, probabilities: Floats, weights: Weights
+) -> tuple[Floats, Floats]:
     """Log-odds of pairs of tags (T + 1, T + 2, 2), and of lengths (FARTHEST + 1,)."""
     shape = n_tags + 1, n_tags + 2, 2
     pairs = _pairs_and_lengths(arcs, n_tags)[0]
@@ -290,7 +321,8 @@ def _pair_table(arcs: Arcs, n_tags: int, probabilities: Floats, weights: Weights
 
 
 def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[float, float]:
-    """The a and b >= 0 for which 1 / (1 + exp(-a - b score)) is nearest to probabilities, by Newton's method.
+    """The a and b >= 0 for which 1 / (1 + exp(-a - b score)) is nearest to probabilities, by
+    Newton's method.
 
     Nearest means with the least cross entropy, with a slight preference for b = 1.
     """
@@ -300,7 +332,9 @@ def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[fl
         off, weight = probabilities - p, p * (1 - p) + 1e-9
         gradient = np.array([off.sum(), (off * scores).sum() - (slope - 1)])
         cross = (weight * scores).sum()
-        curvature = np.array([[weight.sum() + 1e-6, cross], [cross, (weight * scores**2).sum() + 1]])
+        curvature = np.array(
+            [[weight.sum() + 1e-6, cross], [cross, (weight * scores**2).sum() + 1]]
+        )
         step = np.clip(np.linalg.solve(curvature, gradient), -2, 2)
         base, slope = base + float(step[0]), max(0.0, slope + float(step[1]))
     return base, slope

@@ -13,7 +13,8 @@ from dynet_vdgi.relations.labeller import LogP
 
 
 class CrfEngine(ScoringEngine):
-    """A CRF that has learnt from trees on top of a universal parser or a rule table, or such a table itself.
+    """A CRF that has learnt from trees on top of a universal parser or a rule table, or such a
+    table itself.
 
     Raises: ModelError, the CRF's arrays do not fit each other.
     """
@@ -31,4 +32,6 @@ class CrfEngine(ScoringEngine):
 
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
         known = self.log_p
-        return Scores(list(self.crf.all_scores(sentences)), partial(known, sentences) if known else None)
+        return Scores(
+            list(self.crf.all_scores(sentences)), partial(known, sentences) if known else None
+        )

@@ -20,7 +20,8 @@ from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.relation_scores import batches
 
 LONGEST = 500
-"""Words of the longest sentence that is parsed in one piece, because time is cubic and memory quadratic."""
+"""Words of the longest sentence that is parsed in one piece, because time is cubic and memory
+quadratic."""
 
 CERTAIN = 1e-9
 """Probabilities of arcs are kept this far from 0 and 1 in margins."""
@@ -45,11 +46,15 @@ def find(
     Raises: UsageError, a greedy engine cannot do that.
     """
     whole = [keep_heads and s.heads is not None and FREE not in s.heads for s in sentences]
-    rest = [sentence for sentence, is_whole in zip(sentences, whole) if len(sentence) and not is_whole]
+    rest = [
+        sentence for sentence, is_whole in zip(sentences, whole) if len(sentence) and not is_whole
+    ]
     if engine.is_greedy:
         found = iter(engine.found(rest, margins=margins, keep_heads=keep_heads))
     else:
-        parse = partial(of_scores, engine, keep_heads=keep_heads, has_margins=margins, relations=relations)
+        parse = partial(
+            of_scores, engine, keep_heads=keep_heads, has_margins=margins, relations=relations
+        )
         found = iter(_in_batches(rest, parse, keep_heads=keep_heads))
     return [
         Found(s.heads or (), np.zeros(len(s))) if is_whole or not len(s) else next(found)
@@ -68,8 +73,13 @@ def of_scores(
     """The trees of sentences that are scored together."""
     scores = engine.scores(batch)
     given = [s.heads or (FREE,) * len(s) if keep_heads else () for s in batch]
-    arcs = [eisner.constrained(each, heads) if heads else each for each, heads in zip(scores.arcs, given)]
-    marginals = eisner.marginals_of_all(arcs) if has_margins or not engine.finds_most_probable else []
+    arcs = [
+        eisner.constrained(each, heads) if heads else each
+        for each, heads in zip(scores.arcs, given)
+    ]
+    marginals = (
+        eisner.marginals_of_all(arcs) if has_margins or not engine.finds_most_probable else []
+    )
     if engine.finds_most_probable:
         trees = eisner.best_of_all(arcs)
     else:
@@ -80,20 +90,29 @@ def of_scores(
         return found
     log_p = scores.log_p(np.array([head for each in found for head in each.heads], np.int64))
     ends = np.cumsum(list(map(len, batch))).tolist()
-    return [each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(found, ends)]
+    return [
+        each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(found, ends)
+    ]
 
 
 def margins_of(marginals: Sequence[Floats], trees: Sequence[Tree]) -> list[Floats]:
     """The log-odds (n,) of the marginal probabilities (n + 1, n) of each tree's arcs."""
-    of_arcs = [probabilities[tree, range(len(tree))] for probabilities, tree in zip(marginals, map(list, trees))]
+    of_arcs = [
+        probabilities[tree, range(len(tree))]
+        for probabilities, tree in zip(marginals, map(list, trees))
+    ]
     p = np.clip(np.concatenate(of_arcs), CERTAIN, 1 - CERTAIN)
     return np.split(np.log(p / (1 - p)), np.cumsum(list(map(len, trees)))[:-1])
 
 
 def _in_batches(
-    sentences: Sequence[Sentence], parse: Callable[[list[Sentence]], list[Found]], *, keep_heads: bool
+    sentences: Sequence[Sentence],
+    parse: Callable[[list[Sentence]], list[Found]],
+    *,
+    keep_heads: bool,
 ) -> list[Found]:
-    """What `parse` finds for the sentences; it gets those of similar length together, long ones in pieces."""
+    """What `parse` finds for the sentences; it gets those of similar length together, long ones in
+    pieces."""
     pieces = [list(_pieces(sentence, keep_heads)) for sentence in sentences]
     flat = [piece for each in pieces for piece in each]
     found: list[Found] = [Found((), NOTHING)] * len(flat)
@@ -105,7 +124,8 @@ def _in_batches(
 
 
 def _pieces(sentence: Sentence, keep_heads: bool) -> Iterator[Sentence]:
-    """The sentence, or its parts if it is too long; given heads, which may cross parts, keep it whole."""
+    """The sentence, or its parts if it is too long; given heads, which may cross parts, keep it
+    whole."""
     n = len(sentence)
     has_heads = keep_heads and sentence.heads is not None and set(sentence.heads) != {FREE}
     if n <= LONGEST or has_heads:
@@ -145,13 +165,16 @@ def confidences(
     *,
     keep_heads: bool,
 ) -> list[tuple[tuple[float | None, ...], Floats]]:
-    """The confidences (n,) of each sentence's words, and the margins of those the parser decided about.
+    """The confidences (n,) of each sentence's words, and the margins of those the parser decided
+    about.
 
-    bare: the sentences without punctuation; places: of their words in the sentences, from 1. The confidence
-    of any other word, and of those whose head was kept, is None.
+    bare: the sentences without punctuation; places: of their words in the sentences, from 1. The
+    confidence of any other word, and of those whose head was kept, is None.
     """
     trees, margins = [each.heads for each in found], [each.margins for each in found]
-    probabilities = iter(calibration(calibration.arcs([s.tags for s in bare], trees, margins)).tolist())
+    probabilities = iter(
+        calibration(calibration.arcs([s.tags for s in bare], trees, margins)).tolist()
+    )
     every = []
     for sentence, own, odds in zip(sentences, places, margins):
         given = sentence.heads if keep_heads else None

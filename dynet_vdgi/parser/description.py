@@ -39,11 +39,17 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
     """How the model was made, without the settings, as pairs of name and text."""
     for key, value in model.meta.items():
         if key == "data":
-            yield from ((item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value)
+            yield from (
+                (item["role"], f"{item['name']}  sha256 {item['sha256']}") for item in value
+            )
         elif key == "languages":
-            yield from (("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items())
+            yield from (
+                ("language", f"{label}: {_numbers(numbers)}") for label, numbers in value.items()
+            )
         elif key == "treebanks":
-            yield from (("treebank", f"{label}: {_treebank(told)}") for label, told in value.items())
+            yield from (
+                ("treebank", f"{label}: {_treebank(told)}") for label, told in value.items()
+            )
         elif isinstance(value, dict):
             yield key, _numbers(value)
         elif isinstance(value, (list, tuple)):
@@ -68,7 +74,9 @@ def _table_sha256(model: ModelFile) -> str | None:
 
 def _treebank(told: Mapping[str, Any]) -> str:
     known = [told[name] for name in ("branch", "licence") if told[name]]
-    return ", ".join([count(told["trees"], "tree"), *(known or [f"mixing weight {told['share']:.2f}"])])
+    return ", ".join(
+        [count(told["trees"], "tree"), *(known or [f"mixing weight {told['share']:.2f}"])]
+    )
 
 
 def _numbers(numbers: Mapping[str, int]) -> str:

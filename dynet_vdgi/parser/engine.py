@@ -1,11 +1,13 @@
-"""What parses: each kind of model as an engine, behind one interface; sentences have no punctuation.
+"""What parses: each kind of model as an engine, behind one interface; sentences have no
+punctuation.
 
 An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once.
 One that needs a text, to see what kind of language it is in, gives an engine for that text:
 `engine.for_text(sentences)`. The engines of the universal parser, of a CRF and of a student are
 beside this file; that of the paper's parser, which needs DyNet, is in `paper.recipe`.
 
-Letters: n words of a sentence, N words of several in a row, L relations of `relations.label_table.LABELS`.
+Letters: n words of a sentence, N words of several in a row, L relations of
+`relations.label_table.LABELS`.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ Tree = tuple[int, ...]
 class Scores(NamedTuple):
     """What an engine knows about some sentences."""
 
-    arcs: Sequence[Floats]  # log-scores (n + 1, n + 1) of each one's arcs, by head and dependent, ROOT at 0
+    # log-scores (n + 1, n + 1) of each one's arcs, by head and dependent, ROOT at 0
+    arcs: Sequence[Floats]
     log_p: Callable[[Ints], Floats] | None = None
-    """From the heads (N,) of all words in a row to log p (N, L) of their relations; None: not known."""
+    """From the heads (N,) of all words in a row to log p (N, L) of their relations; None: not
+    known."""
 
 
 class Found(NamedTuple):
@@ -90,7 +94,8 @@ class ScoringEngine(AnyEngine, ABC):
 
     is_greedy: Literal[False] = False
     finds_most_probable = False
-    """If it parses with the most probable tree, not with the one that has most heads expected to be right."""
+    """If it parses with the most probable tree, not with the one that has most heads expected to be
+    right."""
 
     @abstractmethod
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
@@ -103,10 +108,13 @@ class GreedyEngine(AnyEngine, ABC):
     is_greedy: Literal[True] = True
 
     @abstractmethod
-    def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:
+    def found(
+        self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool
+    ) -> list[Found]:
         """Projective trees with one root, with the margins of their heads if they are requested.
 
-        With `keep_heads`, heads that are given (not FREE) stay; they must fit into a projective tree.
+        With `keep_heads`, heads that are given (not FREE) stay; they must fit into a projective
+        tree.
 
         Raises: UsageError, this kind of parser has no margins, or cannot keep heads.
         """

@@ -1,9 +1,9 @@
 """How many heads a universal parser will find, before there is a tree to count them with.
 
-The log-odds of the share of right heads are a line in the log-odds of the mean marginal probability of the
-heads found. Wrong tags lower the log-odds in proportion to their share. For gold trees of the language, the
-log-odds with k of them are a line in those without. All of this comes from languages whose branch was kept
-from the parser (experiments/expect.py).
+The log-odds of the share of right heads are a line in the log-odds of the mean marginal probability
+of the heads found. Wrong tags lower the log-odds in proportion to their share. For gold trees of
+the language, the log-odds with k of them are a line in those without. All of this comes from
+languages whose branch was kept from the parser (experiments/expect.py).
 
 Letters: S treebanks learnt from, U numbers of a text, K numbers of trees.
 """
@@ -33,7 +33,8 @@ NORMAL = 1.645
 """Nine of ten draws of a normal distribution are within this many standard deviations."""
 
 EARLIER = NORMAL / (0.75 * 0.25)
-"""What turns a standard error of a share, as earlier files have it, into a width, near a share of .75."""
+"""What turns a standard error of a share, as earlier files have it, into a width, near a share of
+.75."""
 
 
 class ExpectedShare(NamedTuple):
@@ -59,10 +60,13 @@ class Expectation:
     trees: Floats  # (K, 4): number of trees, constant, slope, and the width of this line
     tags: Floats  # (2,): log-odds lost if all tags were wrong, and the width of this loss
 
-    def __call__(self, mean_marginal: float, n_words: int, tag_accuracy: float = 1.0) -> ExpectedShare:
+    def __call__(
+        self, mean_marginal: float, n_words: int, tag_accuracy: float = 1.0
+    ) -> ExpectedShare:
         """The share without trees, if this share of the tags is right.
 
-        Its width also has that of counting in a text of `n_words` words, and that of what wrong tags cost.
+        Its width also has that of counting in a text of `n_words` words, and that of what wrong
+        tags cost.
         """
         loss, spread = (1 - tag_accuracy) * self.tags
         share = float(sigmoid(log_odds(float(on_line(self.line, mean_marginal))) - loss))
@@ -81,11 +85,14 @@ class Expectation:
         ]
 
     def advice(self, without: ExpectedShare) -> str:
-        """What trees that somebody corrects would give where few heads are right without; "" elsewhere."""
+        """What trees that somebody corrects would give where few heads are right without; ""
+        elsewhere."""
         some = [each for each in self.with_trees(without) if each.trees in (10, 50)]
         if without.share >= LITTLE or not some:
             return ""
-        told = ", ".join(f"with {each.trees} trees of yours {100 * each.share:.0f} %" for each in some)
+        told = ", ".join(
+            f"with {each.trees} trees of yours {100 * each.share:.0f} %" for each in some
+        )
         return f"; {told}: vdgi choose writes the sentences to correct"
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -99,7 +106,8 @@ class Expectation:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Expectation | None:
-        """The expectation in a model's arrays; None: there is none. Raises: ModelError, it is damaged."""
+        """The expectation in a model's arrays; None: there is none. Raises: ModelError, it is
+        damaged."""
         if EXPECTATION + "line" not in arrays:
             return None
         is_earlier = EXPECTATION + "error" in arrays
@@ -109,7 +117,9 @@ class Expectation:
         is_sound = shapes == ((2,), (1,), (4,), (2,))
         numbers = np.concatenate([each.ravel() for each in (line, width, trees, tags)])
         if not is_sound or not np.isfinite(numbers).all() or width[0] < 0:
-            raise ModelError("the expected share of right heads cannot be computed: its numbers are damaged")
+            raise ModelError(
+                "the expected share of right heads cannot be computed: its numbers are damaged"
+            )
         if is_earlier:
             width, trees, tags = EARLIER * width, trees * [1, 1, 1, EARLIER], tags * [1, NORMAL]
         return cls(line, float(width[0]), trees, tags)
@@ -133,7 +143,8 @@ def sigmoid(odds: float | Floats) -> Floats:
 
 
 def nearest(numbers: Floats, sources: Floats, names: Sequence[str]) -> list[tuple[str, float]]:
-    """The treebanks by their distance: the root mean square of differences between standardised numbers.
+    """The treebanks by their distance: the root mean square of differences between standardised
+    numbers.
 
     numbers (U,); sources (S, U).
     """

@@ -1,7 +1,9 @@
-"""CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it was.
+"""CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it
+was.
 
-A file is parsed a window at a time. With several jobs, windows go to worker processes, which check, parse and
-render them; this process only cuts the file and writes. A few windows are under way at a time.
+A file is parsed a window at a time. With several jobs, windows go to worker processes, which check,
+parse and render them; this process only cuts the file and writes. A few windows are under way at a
+time.
 """
 
 from __future__ import annotations
@@ -63,9 +65,11 @@ class Parsed:
     fault: DataError | None  # of the sentence after these; the window ends there
     repairs: tuple[DataError, ...] = ()  # of these sentences, one for each kind and file
     n_unlabelled: int = 0  # sentences that lack universal tags
-    unfilled: tuple[DataError, ...] = ()  # sentences left unchanged, because no tree contains their heads
+    # sentences left unchanged, because no tree contains their heads
+    unfilled: tuple[DataError, ...] = ()
     faulty: tuple[DataError, ...] = ()  # faults of sentences that were copied
-    marginals: tuple[float, int] = (0.0, 0)  # their sum over the words that have one, and the number of these
+    # their sum over the words that have one, and the number of these
+    marginals: tuple[float, int] = (0.0, 0)
     tags: Counter[str] = field(default_factory=Counter)  # words by tag
 
 
@@ -98,9 +102,11 @@ class Totals:
 
 @dataclass(frozen=True)
 class FileParser:
-    """How files are parsed: with which trees, with relations or `root` and `dep`, and in how many processes.
+    """How files are parsed: with which trees, with relations or `root` and `dep`, and in how many
+    processes.
 
-    skips_faulty: faulty sentences are copied as they are, and their faults logged; without it a fault ends all.
+    skips_faulty: faulty sentences are copied as they are, and their faults logged; without it a
+    fault ends all.
 
     Raises: UsageError, the model cannot make such trees.
     """
@@ -150,7 +156,9 @@ class FileParser:
             self._tell_how_good(totals, steps, names)
         return totals
 
-    def windows(self, given: Iterable[Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0) -> Iterator[Parsed]:
+    def windows(
+        self, given: Iterable[Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0
+    ) -> Iterator[Parsed]:
         """The parsed windows of a text in order.
 
         tag_accuracy: the share of right tags among this number of first words; for confidence.
@@ -184,9 +192,13 @@ class FileParser:
     @property
     def _depends_on_text(self) -> bool:
         """If the beginning of a text has to be seen before the text is parsed."""
-        return self.parser.needs_text or self.parser.labeller.verb_order is None or self.how.confidence
+        return (
+            self.parser.needs_text or self.parser.labeller.verb_order is None or self.how.confidence
+        )
 
-    def _adapted(self, beginning: Beginning, tag_accuracy: Callable[[int], float]) -> tuple[Parser, How]:
+    def _adapted(
+        self, beginning: Beginning, tag_accuracy: Callable[[int], float]
+    ) -> tuple[Parser, How]:
         """The parser for the text with this beginning, which is measured, and how it is parsed.
 
         Without confidences, if its tags say next to nothing.
@@ -228,13 +240,19 @@ class FileParser:
             raise fault
 
     def _tell_how_good(self, totals: Totals, steps: Steps, names: Sequence[str]) -> None:
-        """Logs the share of heads that is expected to be right, if the model says, and HeadConf= was wanted."""
-        right_tags, expectation = steps.accuracy(names, totals.n_words), self.parser.engine.expectation
+        """Logs the share of heads that is expected to be right, if the model says, and HeadConf=
+        was wanted."""
+        right_tags, expectation = (
+            steps.accuracy(names, totals.n_words),
+            self.parser.engine.expectation,
+        )
         if totals.n_marginals and expectation is not None:
             marginal = math.fsum(totals.marginals) / totals.n_marginals
             expected = expectation(marginal, totals.n_marginals, right_tags)
             split = " of correctly split words" if any(map(steps.is_raw, names)) else ""
-            share, low, high = (f"{100 * each:.0f}" for each in (expected.share, *expected.interval))
+            share, low, high = (
+                f"{100 * each:.0f}" for each in (expected.share, *expected.interval)
+            )
             where = f"between {low} and {high} for 9 of 10 languages"
             tags = f"; of the tags {100 * right_tags:.0f} %, by the tagger's own estimate"
             more = tags if right_tags < 1 else expectation.advice(expected)
@@ -264,7 +282,8 @@ def parse_window(
     skips_faulty: bool = False,
     read: Sequence[ReadBlock] = (),
 ) -> Parsed:
-    """The parsed sentences of a window, up to the first malformed one; `skips_faulty`: such ones are copied.
+    """The parsed sentences of a window, up to the first malformed one; `skips_faulty`: such ones
+    are copied.
 
     `read`: what its first blocks say, where they have been read before.
     """
@@ -274,7 +293,9 @@ def parse_window(
     faulty: dict[int, DataError] = {}
     repairs: list[DataError] = []
     fault = None
-    for place, (sentence, error, of_block) in enumerate(chain(read, map(reader.read, blocks[len(read) :]))):
+    for place, (sentence, error, of_block) in enumerate(
+        chain(read, map(reader.read, blocks[len(read) :]))
+    ):
         repairs += of_block
         if error is not None and not reader.may_skip(error):
             fault = error
@@ -310,7 +331,8 @@ def parse_window(
 
 
 def with_header_lines(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks of several files, with the comment that names all columns where another file has others."""
+    """The blocks of several files, with the comment that names all columns where another file has
+    others."""
     before: tuple[str, ...] = ()
     for block in blocks:
         if block.extra != before:

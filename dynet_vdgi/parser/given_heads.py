@@ -1,4 +1,5 @@
-"""Keeping given heads: the best projective tree that contains them, or the reason why there is none."""
+"""Keeping given heads: the best projective tree that contains them, or the reason why there is
+none."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class KeepError(VdgiError):
 
 
 def complete(scores: Floats, heads: Sequence[int]) -> Heads:
-    """The best tree, by expected right arcs, that contains the given heads (n,), FREE where none is given.
+    """The best tree, by expected right arcs, that contains the given heads (n,), FREE where none is
+    given.
 
     `scores` (n + 1, n + 1) of arcs as `inference.eisner` has them.
 
@@ -65,7 +67,8 @@ def conflict(heads: Sequence[int]) -> str | None:
 def conflict_in(sentence: Sentence, removed_tags: frozenset[str]) -> str | None:
     """Why no projective tree contains the sentence's heads; None: one does, or no head is FREE.
 
-    Words of the removed tags are attached afterwards, so only heads that are FREE among the others count.
+    Words of the removed tags are attached afterwards, so only heads that are FREE among the others
+    count.
     """
     heads = sentence.heads
     if heads is None or FREE not in heads:

@@ -1,4 +1,5 @@
-"""What to expect for a text before it is parsed: how many heads will be right, and its nearest languages."""
+"""What to expect for a text before it is parsed: how many heads will be right, and its nearest
+languages."""
 
 from __future__ import annotations
 
@@ -24,10 +25,11 @@ from dynet_vdgi.rule_tables.tag_warnings import (
 from dynet_vdgi.universal.stored import beginning
 
 RELATED_DISTANCE, RELATED_WORDS = 0.5, 2000
-"""A text of at least this many words, whose nearest treebank is at a distance below this, is probably in a
-language learnt from, or a near relative (`experiments/expect.py near`). Of texts of 3,000 words, those in ten
-languages learnt from have .27 to .56 to the nearest treebank, those in seventeen others .54 or more. With
-1,500 words these are .38 to .68 and .51 or more, so shorter texts do not tell."""
+"""A text of at least this many words, whose nearest treebank is at a distance below this, is
+probably in a language learnt from, or a near relative (`experiments/expect.py near`). Of texts
+of 3,000 words, those in ten languages learnt from have .27 to .56 to the nearest treebank, those
+in seventeen others .54 or more. With 1,500 words these are .38 to .68 and .51 or more, so
+shorter texts do not tell."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,10 @@ class Outlook:
 
     n_sentences: int
     n_words: int  # without punctuation
-    nearest: list[tuple[str, float]]  # treebanks learnt from, with distances, see `expectation.nearest`
-    shares: list[ExpectedShare]  # of right heads, without gold trees first; if tags are guessed, only that
+    # treebanks learnt from, with distances, see `expectation.nearest`
+    nearest: list[tuple[str, float]]
+    # of right heads, without gold trees first; if tags are guessed, only that
+    shares: list[ExpectedShare]
     right_tags: float = 1.0  # share of the tags, as expected
     silence: str = ""  # what shows that the tags say next to nothing; then there are no shares
 
@@ -54,26 +58,35 @@ class Outlook:
 
 
 def look(
-    parser: Parser, sentences: Iterable[Sentence], tag_accuracy: Callable[[int], float] = lambda n_words: 1.0
+    parser: Parser,
+    sentences: Iterable[Sentence],
+    tag_accuracy: Callable[[int], float] = lambda n_words: 1.0,
 ) -> Outlook:
-    """Measures and parses the first 20,000 words of a text; warns if they are few, or their tags say little.
+    """Measures and parses the first 20,000 words of a text; warns if they are few, or their tags
+    say little.
 
     tag_accuracy: the share of right tags among this number of first words.
 
-    Raises: UsageError, the model is not a universal one, or says nothing about its accuracy; DataError, the
-    text has no words, or none with a tag that the model knows.
+    Raises: UsageError, the model is not a universal one, or says nothing about its accuracy;
+    DataError, the text has no words, or none with a tag that the model knows.
     """
     first = list(beginning(sentences))
     counts = Counter(tag for sentence in first for tag in sentence.tags)
     source = first[0].source if first else None
-    check_known(counts, parser.model.vocabulary.tags, source.path if source else "the text", TO_A_MODEL)
+    check_known(
+        counts, parser.model.vocabulary.tags, source.path if source else "the text", TO_A_MODEL
+    )
     tell_unsuited(counts)
     tell_uninformative(counts, UD_TAGS)
     measured = parser.adapted(first)
     engine = measured.engine
     if engine.expectation is None:
-        raise UsageError("this model does not say how accurate it is: name `universal`, or a run of that preset")
-    marginals = [p for parse in measured.parse_all(first, How(confidence=True)) for p in parse.marginals]
+        raise UsageError(
+            "this model does not say how accurate it is: name `universal`, or a run of that preset"
+        )
+    marginals = [
+        p for parse in measured.parse_all(first, How(confidence=True)) for p in parse.marginals
+    ]
     tell_unknown(parser.unknown_tags, set())
     if not marginals:
         raise DataError("the text", None, "has no words, or nothing but punctuation")

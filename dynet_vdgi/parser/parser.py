@@ -74,10 +74,11 @@ class Parse:
     """The tree of a sentence of n words."""
 
     heads: Tree  # (n,)
-    relations: Relations | None = None  # (n,); None: not requested, or the sentence lacks universal tags
+    # (n,); None: not requested, or the sentence lacks universal tags
+    relations: Relations | None = None
     confidence: tuple[float | None, ...] | None = None
-    """(n,), the probability that the head is right; None for words that the parser did not decide about:
-    punctuation that the protocol removes, and words whose head was given."""
+    """(n,), the probability that the head is right; None for words that the parser did not decide
+    about: punctuation that the protocol removes, and words whose head was given."""
     marginals: tuple[float, ...] = ()
     """Of a universal parser: the probabilities of these heads under the model, before calibration."""
 
@@ -86,8 +87,9 @@ class Parse:
 class Parser:
     """Parses with a model file. Words that the model's protocol removes are attached afterwards.
 
-    A parser does not change: for a text, `adapted` gives another one. Only what it has met while it parsed
-    is added to `unknown_tags`, `seen_tags` and `warned`, which it shares with the parsers that it gave.
+    A parser does not change: for a text, `adapted` gives another one. Only what it has met while it
+    parsed is added to `unknown_tags`, `seen_tags` and `warned`, which it shares with the parsers
+    that it gave.
 
     `labels`: the table of relations; None: the default one, with what the model knows. `engine`: what parses
     unless `How.exact` asks for something else; None: the engine of the model. `verb_order`: of the text, for
@@ -96,7 +98,8 @@ class Parser:
     that the model brings along. `warned`: of which tags and texts warnings were given already. `seen_tags`: words by
     tag, until a warning says that they say next to nothing.
 
-    Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known here.
+    Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known
+    here.
     """
 
     model: ModelFile
@@ -158,10 +161,11 @@ class Parser:
     def adapted(self, sentences: Sentences, *, tag_accuracy: float = 1.0) -> Parser:
         """This parser for the language of a text, whose beginning is measured: 20,000 words.
 
-        A universal parser that comes without a text measures those sentences that are given to one call. A
-        few sentences say little about their language, so adapt it to a text first, fifty sentences or more:
-        `parser = vdgi.load("universal").adapted("my.conllu")`. Parsers that were trained on a text know the
-        kind of its language and hardly change. `tag_accuracy`: the share of right tags, for confidences.
+        A universal parser that comes without a text measures those sentences that are given to one
+        call. A few sentences say little about their language, so adapt it to a text first, fifty
+        sentences or more: `parser = vdgi.load("universal").adapted("my.conllu")`. Parsers that were
+        trained on a text know the kind of its language and hardly change. `tag_accuracy`: the share
+        of right tags, for confidences.
 
         Raises: UsageError, the argument is neither a file nor sentences.
         """
@@ -181,7 +185,8 @@ class Parser:
 
     @cached_property
     def measures(self) -> Measures | None:
-        """What a universal parser has measured of its text, with the shift of confidences if it has any."""
+        """What a universal parser has measured of its text, with the shift of confidences if it has
+        any."""
         if not is_in(self.model.parameters):
             return self.engine.measures
         return self.engine.measures_with_shift(Calibration.from_arrays(self.model.parameters))
@@ -193,9 +198,13 @@ class Parser:
         Raises: UsageError, the model has none.
         """
         if not is_in(self.model.parameters):
-            raise UsageError(f"this model has no confidence values, because it {self._recipe.lacks_calibration}")
+            raise UsageError(
+                f"this model has no confidence values, because it {self._recipe.lacks_calibration}"
+            )
         found, measures = Calibration.from_arrays(self.model.parameters), self.measures
-        found = found.with_wrong_tags(1 - (measures.tag_accuracy if measures else self.tag_accuracy))
+        found = found.with_wrong_tags(
+            1 - (measures.tag_accuracy if measures else self.tag_accuracy)
+        )
         return found.shifted(measures.shift) if measures and measures.shift else found
 
     @cached_property
@@ -233,16 +242,18 @@ class Parser:
         return next(self.pipe([sentence]))
 
     def parse(self, words: Sequence[str], tags: Sequence[str], **columns: Sequence[str]) -> Tree:
-        """Heads (n,) of one sentence: 0 for its one root, else 1..n. Arguments and errors: of a call."""
+        """Heads (n,) of one sentence: 0 for its one root, else 1..n. Arguments and errors: of a
+        call."""
         return self(words, tags, **columns).heads or ()
 
     def pipe(self, sentences: Sentences, *, window: int = WINDOW) -> Iterator[Sentence]:
         """The sentences with new heads and relations and all else as it was, lazily and in order.
 
-        A path means the sentences of that file, with tags from the column of the model's tags; its heads are
-        replaced. They are parsed `window` sentences at a time, several times faster than one by one. A
-        universal parser without a text measures 20,000 words first, see `adapted`. An error of the iterator
-        comes after the sentences before it. Sentences without universal tags get no relations.
+        A path means the sentences of that file, with tags from the column of the model's tags; its
+        heads are replaced. They are parsed `window` sentences at a time, several times faster than
+        one by one. A universal parser without a text measures 20,000 words first, see `adapted`. An
+        error of the iterator comes after the sentences before it. Sentences without universal tags
+        get no relations.
         """
         if not isinstance(window, int) or window < 1:
             raise UsageError(f"window={window!r}: a number of sentences from 1 is expected")
@@ -279,28 +290,33 @@ class Parser:
         >>> parser = load("universal", tokeniser="my.tokeniser", tagger="my.tagger")  # doctest: +SKIP
         >>> parser.parse_text("The dog barks. A cat sleeps.")  # doctest: +SKIP
 
-        Raises: UsageError, the parser has no tokeniser or no tagger, or the argument is no text; DataError,
-        there is nothing but white space.
+        Raises: UsageError, the parser has no tokeniser or no tagger, or the argument is no text;
+        DataError, there is nothing but white space.
         """
         if not isinstance(text, str):
             raise UsageError(f"{text!r} is no text: parse_text takes a str; pipe takes sentences")
         return list(self.pipe(self.steps.sentences_of(text, lines=lines)))
 
-    def parse_all(self, sentences: Sentences, how: How = PLAIN, *, relations: bool = False) -> list[Parse]:
+    def parse_all(
+        self, sentences: Sentences, how: How = PLAIN, *, relations: bool = False
+    ) -> list[Parse]:
         """The tree of each sentence, with its relations if they are wanted.
 
-        Raises: KeepError, no projective tree contains the heads to be kept; UsageError, as `check`, or the
-        argument is neither a file nor sentences.
+        Raises: KeepError, no projective tree contains the heads to be kept; UsageError, as `check`,
+        or the argument is neither a file nor sentences.
         """
         check(self, how)
         parses, unknown = self.counted(list(self._given(sentences, how)), how, relations=relations)
         self.unknown_tags.update(unknown)
         return parses
 
-    def counted(self, sentences: Sequence[Sentence], how: How, *, relations: bool) -> tuple[list[Parse], Counter[str]]:
+    def counted(
+        self, sentences: Sequence[Sentence], how: How, *, relations: bool
+    ) -> tuple[list[Parse], Counter[str]]:
         """The tree of each sentence, and the words with tags that the model has never seen, by tag.
 
-        Raises: KeepError, as `parse_all`; UsageError, the model has no confidences, or no exact trees.
+        Raises: KeepError, as `parse_all`; UsageError, the model has no confidences, or no exact
+        trees.
         """
         parser = self._for_call(sentences) if self.needs_text else self
         parses: list[Parse] = []
@@ -311,8 +327,11 @@ class Parser:
         return parses, unknown
 
     @one_thread()
-    def _parsed(self, sentences: Sequence[Sentence], how: How, relations: bool, unknown: Counter[str]) -> list[Parse]:
-        """The trees of a window: without punctuation, which is attached afterwards; counts unknown tags."""
+    def _parsed(
+        self, sentences: Sequence[Sentence], how: How, relations: bool, unknown: Counter[str]
+    ) -> list[Parse]:
+        """The trees of a window: without punctuation, which is attached afterwards; counts unknown
+        tags."""
         bare, places = [], []
         for sentence in sentences:
             if how.keep_heads and (reason := conflict_in(sentence, self.protocol.removed_tags)):
@@ -323,14 +342,19 @@ class Parser:
             bare.append(words)
             places.append(of_words)
         engine = self.exact_engine if how.exact else self.engine
-        found = find(engine, bare, keep_heads=how.keep_heads, margins=how.confidence, relations=relations)
+        found = find(
+            engine, bare, keep_heads=how.keep_heads, margins=how.confidence, relations=relations
+        )
         hides_forms = "forms" in self.model.settings.data.ignore
         heads = []
         for k, sentence in enumerate(sentences):
-            # Brackets and quotation marks find their partners by their forms, unless these are hidden.
+            # Brackets and quotation marks find their partners by their forms, unless these are
+            # hidden.
             forms = ("_",) * len(sentence) if hides_forms else sentence.forms
             if how.keep_heads and sentence.heads:
-                whole, found[k] = with_given(engine, sentence.heads, bare[k], places[k], found[k], forms)
+                whole, found[k] = with_given(
+                    engine, sentence.heads, bare[k], places[k], found[k], forms
+                )
             else:
                 whole = restore_punctuation(found[k].heads, places[k], forms)
             heads.append(whole)
@@ -339,19 +363,28 @@ class Parser:
             deprels = self.labeller.relations(sentences, heads, self.verb_order, found)
         if not how.confidence:
             return list(map(Parse, heads, deprels))
-        sure = confidences(self.calibration, sentences, bare, places, found, keep_heads=how.keep_heads)
+        sure = confidences(
+            self.calibration, sentences, bare, places, found, keep_heads=how.keep_heads
+        )
         parses = []
         for whole, names, (confidence, odds) in zip(heads, deprels, sure):
             parses.append(Parse(whole, names, confidence))
             if self.engine.margins_are_log_odds:
-                parses[-1] = replace(parses[-1], marginals=tuple((1 / (1 + np.exp(-odds))).tolist()))
+                parses[-1] = replace(
+                    parses[-1], marginals=tuple((1 / (1 + np.exp(-odds))).tolist())
+                )
         return parses
 
-    def _bare(self, sentence: Sentence, *, with_heads: bool = False) -> tuple[Sentence, tuple[int, ...]]:
-        """The words of a sentence that the protocol keeps, as the model may see them, and their places."""
+    def _bare(
+        self, sentence: Sentence, *, with_heads: bool = False
+    ) -> tuple[Sentence, tuple[int, ...]]:
+        """The words of a sentence that the protocol keeps, as the model may see them, and their
+        places."""
         s = sentence
         heads = s.heads if with_heads else None
-        kept = Sentence(s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps, s.soft)
+        kept = Sentence(
+            s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps, s.soft
+        )
         kept, places = without_punctuation(kept, self.protocol.removed_tags)
         return kept.ignoring(self.model.settings.data.ignore), places
 
@@ -365,7 +398,8 @@ class Parser:
         return sentences_of(sentences, heads=heads, tags=self.model.settings.data.tags)
 
     def save(self, path: str | Path) -> None:
-        """Writes the model file, which `load` reads; an existing file stays until the new one is complete."""
+        """Writes the model file, which `load` reads; an existing file stays until the new one is
+        complete."""
         save_model_file(path, self._with_measures)
 
     def to_bytes(self) -> bytes:
@@ -391,7 +425,9 @@ def check(parser: Parser, how: How) -> None:
     if how.exact:
         _ = parser.exact_engine
     if how.keep_heads and not parser.keeps_heads:
-        raise UsageError("a neural model cannot keep given heads: use the model universal, or train with --preset best")
+        raise UsageError(
+            "a neural model cannot keep given heads: use the model universal, or train with --preset best"
+        )
 
 
 def first_sentences(stream: Iterable[Sentence]) -> list[Sentence]:
@@ -418,7 +454,8 @@ def load(
     tagger: str | Path | None = None,
     labels: LabelTable | None = None,
 ) -> Parser:
-    """The parser in a model file, in the folder of a run, or, by its name `universal`, in the package.
+    """The parser in a model file, in the folder of a run, or, by its name `universal`, in the
+    package.
 
     See `Parser.adapted` about the last one. `fast`: the fast student in the folder of a run. `tokeniser` and
     `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for `Parser.parse_text`; a model

@@ -1,4 +1,5 @@
-"""Relations of parsed sentences: from the model's labeller if it has learnt one, else from its base."""
+"""Relations of parsed sentences: from the model's labeller if it has learnt one, else from its
+base."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ Relations = tuple[str, ...]
 
 
 class ModelLabeller:
-    """Labels the trees of a model's parser, under a table and the log p of a universal parser, if it is one.
+    """Labels the trees of a model's parser, under a table and the log p of a universal parser, if
+    it is one.
 
     Raises: ModelError, the arrays of the model's own labeller are damaged.
     """
@@ -88,13 +90,17 @@ class ModelLabeller:
     ) -> list[Sentence]:
         """The sentences with these heads, and with relations if they have universal tags."""
         relations = self.relations(sentences, heads, verb_order)
-        return [replace(s, heads=h, deprels=r or ()) for s, h, r in zip(sentences, heads, relations)]
+        return [
+            replace(s, heads=h, deprels=r or ()) for s, h, r in zip(sentences, heads, relations)
+        ]
 
     def verb_order_in(self, tagged: Iterable[Sequence[str]]) -> int:
         """The verb order of a text with these tags: the model's, else that of the text's beginning."""
         if self.verb_order is not None:
             return self.verb_order
-        bare = [[tag for tag in tags if tag not in UD_PUNCTUATION] for tags in islice(tagged, LOOKED_AT)]
+        bare = [
+            [tag for tag in tags if tag not in UD_PUNCTUATION] for tags in islice(tagged, LOOKED_AT)
+        ]
         order = Statistics.measure(bare, _VERBS_END)
         if order.sentences < FEWEST:
             return VerbOrder.OTHER
@@ -104,7 +110,8 @@ class ModelLabeller:
 
     @cached_property
     def _rule_table(self) -> str:
-        """The text of the model's rule table, if it is a universal parser's, else of the shipped one's."""
+        """The text of the model's rule table, if it is a universal parser's, else of the shipped
+        one's."""
         return table_of(self._arrays) if TABLE in self._arrays else shipped_table()
 
 
@@ -140,9 +147,12 @@ def known_verb_order(model: ModelFile) -> int | None:
 
 
 def labeller_of(model: ModelFile, engine: Engine, table: LabelTable | None = None) -> ModelLabeller:
-    """The labeller of a model's trees. Another table than the default one replaces what a universal parser
-    knows, unless the model has learnt beside that. Raises: ModelError, see `ModelLabeller`."""
+    """The labeller of a model's trees. Another table than the default one replaces what a universal
+    parser knows, unless the model has learnt beside that. Raises: ModelError, see
+    `ModelLabeller`."""
     default = load(DEFAULT)
-    is_asked = TABLE_SHARE in model.parameters or (engine.knows_relations and table in (None, default))
+    is_asked = TABLE_SHARE in model.parameters or (
+        engine.knows_relations and table in (None, default)
+    )
     log_p = engine.log_p if is_asked else None
     return ModelLabeller(model, default if table is None else table, log_p)

@@ -48,7 +48,8 @@ NO_RAW_TEXT = "--tokeniser has no effect: every input is CoNLL-U, as its name sa
 NO_LINES = "--lines has no effect: no input is raw text, or there is no tokeniser for it"
 
 OF_A_LIST = 0.75
-"""UPOS accuracy of a tagger that has learnt from a list of words alone, about (docs/results/raw-text.md)."""
+"""UPOS accuracy of a tagger that has learnt from a list of words alone, about
+(docs/results/raw-text.md)."""
 
 NO_RETAG = "--retag needs a tagger: name one with --tagger; vdgi tag train makes one"
 
@@ -93,7 +94,9 @@ class Steps:
         lines: bool = False,
     ) -> Steps:
         """The steps of a model at a path; `said` names other files, which replace its own."""
-        own = {name: StepFile(f"{path}: {name}.zip", content) for name, content in model.steps.items()}
+        own = {
+            name: StepFile(f"{path}: {name}.zip", content) for name, content in model.steps.items()
+        }
         others = {name: step_file(name, file) for name, file in said.items() if file is not None}
         steps = cls(own | others, "tokeniser" in others, retag, notes=notes, lines=lines)
         for name in others:
@@ -120,7 +123,8 @@ class Steps:
         return sum(self.tagged.values())
 
     def accuracy(self, names: Iterable[AnyPath], n_words: int) -> float:
-        """The expected share of right tags of the first `n_words` words of inputs; given tags are right."""
+        """The expected share of right tags of the first `n_words` words of inputs; given tags are
+        right."""
         n_guessed, n_wrong = 0, 0.0
         for name in map(shown, names):
             n_noted, wrong = self.noted.get(name, (0, 0.0))
@@ -142,7 +146,8 @@ class Steps:
         return raw_text.is_named(name) or (self.reads_text and not files.is_conllu(name))
 
     def check(self, names: Sequence[AnyPath]) -> None:
-        """Raises: UsageError, a step is missing, or would have no effect; DataError, an input is no text."""
+        """Raises: UsageError, a step is missing, or would have no effect; DataError, an input is no
+        text."""
         raw = [name for name in names if self.is_raw(name)]
         if self.reads_text and not raw:
             raise UsageError(NO_RAW_TEXT)
@@ -150,7 +155,8 @@ class Steps:
             raise UsageError(NO_LINES)
         if "tagger" not in self.files and raw:
             if os.path.isfile(raw[0]):
-                next(files.lines_of(raw[0]), "")  # raises, if it is no text at all, such as a Word file
+                # raises, if it is no text at all, such as a Word file
+                next(files.lines_of(raw[0]), "")
             raise UsageError(f"{shown(raw[0])}: {NO_TAGGER}")
         if "tagger" not in self.files and self.retag:
             raise UsageError(NO_RETAG)
@@ -175,7 +181,9 @@ class Steps:
                 continue
             assert self.tokeniser is not None
             is_followed = number < len(every)
-            read = self.tokeniser.read(name, n_sentences + 1, lines=self.lines, is_followed=is_followed)
+            read = self.tokeniser.read(
+                name, n_sentences + 1, lines=self.lines, is_followed=is_followed
+            )
             for document, text in read:
                 n_sentences += len(document.sentences)
                 if document.sentences:
@@ -186,9 +194,14 @@ class Steps:
         lines = [line for block in window for line in block.lines]
         if self.retag or not any("TagConf=" in line for line in lines):
             return
-        wrong = sum(1 - float(found[1]) for line in lines for found in _TAG_CONFIDENCE.finditer(line))
+        wrong = sum(
+            1 - float(found[1]) for line in lines for found in _TAG_CONFIDENCE.finditer(line)
+        )
         n_words, before = self.noted.get(window[0].path, (0, 0.0))
-        self.noted[window[0].path] = n_words + sum(map(bool, map(_TAGGED.match, lines))), before + wrong
+        self.noted[window[0].path] = (
+            n_words + sum(map(bool, map(_TAGGED.match, lines))),
+            before + wrong,
+        )
 
     def _lack_tags(self, window: list[Block]) -> bool:
         if "tagger" not in self.files:
@@ -221,7 +234,9 @@ class Steps:
             source = (tagged.noted if self.notes else tagged.sentence).source
             assert source is not None
             self.tagged[source.path] += len(tagged.sentence) - tagged.n_given
-            yield Block(source.path, source.line, list(source.lines), tagged.sentence.soft, source.extra)
+            yield Block(
+                source.path, source.line, list(source.lines), tagged.sentence.soft, source.extra
+            )
         yield from faulty.pop(n_sound, ())
 
     def filled(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -243,12 +258,16 @@ class Steps:
 
         if self.tokeniser is None or self.tagger is None:
             what = "tagger" if self.tokeniser else "tokeniser"
-            raise UsageError(f"raw text needs a tokeniser and a tagger, and the model has no {what}: {LOAD}")
+            raise UsageError(
+                f"raw text needs a tokeniser and a tagger, and the model has no {what}: {LOAD}"
+            )
         document = self.tokeniser.tokenise(text, lines=lines)
         if not document.sentences:
             raise DataError(MEMORY, None, "no text", "there is nothing but white space")
         untagged = blocks_in(raw_writing.conllu_of(document), MEMORY)
-        return self.tagger.predict(sentence_of(block, "ignored", KNOWN, ignore) for block in untagged)
+        return self.tagger.predict(
+            sentence_of(block, "ignored", KNOWN, ignore) for block in untagged
+        )
 
 
 def step_file(name: str, path: AnyPath) -> StepFile:
@@ -265,7 +284,8 @@ def step_file(name: str, path: AnyPath) -> StepFile:
 
 
 def description(path: AnyPath) -> list[tuple[str, str]] | None:
-    """What the file of a tokeniser or a tagger is, as pairs of name and text; None: it is something else.
+    """What the file of a tokeniser or a tagger is, as pairs of name and text; None: it is something
+    else.
 
     Raises: ModelError, the file is missing or damaged.
     """
@@ -275,7 +295,9 @@ def description(path: AnyPath) -> list[tuple[str, str]] | None:
     with opened(os.fspath(path)) as archive:
         if not archive.step:
             return None
-        describe = tagger_file.describe if archive.step == tagger_file.KIND else tokeniser_file.describe
+        describe = (
+            tagger_file.describe if archive.step == tagger_file.KIND else tokeniser_file.describe
+        )
         return describe(archive)
 
 

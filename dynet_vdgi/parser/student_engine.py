@@ -16,6 +16,8 @@ class StudentEngine(GreedyEngine):
     def __init__(self, model: ModelFile) -> None:
         self.student = WordPerceptron.from_arrays(model.parameters)
 
-    def found(self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:
+    def found(
+        self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool
+    ) -> list[Found]:
         found = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
         return [Found(tree.heads or (), own) for tree, own in found]

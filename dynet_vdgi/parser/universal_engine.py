@@ -26,8 +26,8 @@ from dynet_vdgi.universal.stored import Measures, scorer_of
 class UniversalEngine(ScoringEngine):
     """The universal parser: log p(h | d) in a text whose kind of language was measured.
 
-    A model without measures of a text measures the beginning of what it parses, so sentences of one text
-    belong together.
+    A model without measures of a text measures the beginning of what it parses, so sentences of one
+    text belong together.
 
     Raises: ModelError, the model's arrays do not fit each other or this version.
     """
@@ -51,11 +51,16 @@ class UniversalEngine(ScoringEngine):
     def needs_text(self) -> bool:
         return self.measures is None
 
-    def for_text(self, sentences: Sequence[Sentence], *, tag_accuracy: float = 1.0) -> UniversalEngine:
-        """The parser in the text whose beginning is measured; itself, if it has measured one already."""
+    def for_text(
+        self, sentences: Sequence[Sentence], *, tag_accuracy: float = 1.0
+    ) -> UniversalEngine:
+        """The parser in the text whose beginning is measured; itself, if it has measured one
+        already."""
         if self.measures is not None:
             return self
-        return self.with_measures(replace(Measures.of(self.scorer, sentences), tag_accuracy=tag_accuracy))
+        return self.with_measures(
+            replace(Measures.of(self.scorer, sentences), tag_accuracy=tag_accuracy)
+        )
 
     def with_measures(self, measures: Measures) -> UniversalEngine:
         """The parser in the text with these measures."""
@@ -66,10 +71,11 @@ class UniversalEngine(ScoringEngine):
     def measures_with_shift(self, calibration: Calibration) -> Measures | None:
         """The measures of the text, with the shift of its confidences.
 
-        The parser is too sure of one language and not sure enough of another, but the share of right heads can be
-        predicted. So the log-odds of a text's confidences are shifted by one number, after which their mean, over
-        a sample of the text, is the predicted share. It is a property of the text, because a word's confidence
-        must not depend on what else is parsed at the same time. Models without an expectation have no shift.
+        The parser is too sure of one language and not sure enough of another, but the share of
+        right heads can be predicted. So the log-odds of a text's confidences are shifted by one
+        number, after which their mean, over a sample of the text, is the predicted share. It is a
+        property of the text, because a word's confidence must not depend on what else is parsed at
+        the same time. Models without an expectation have no shift.
         """
         measures = self.measures
         if measures is None or self.expectation is None or not measures.sample:

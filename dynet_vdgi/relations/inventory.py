@@ -1,7 +1,8 @@
 """The relations that a labeller knows: those of UD 2, and any others of its trees, unchanged.
 
-A relation such as `comp:obj` has a universal part, `comp`. The classifier first chooses among universal parts and
-then among the relations that share the chosen one, so that subtypes never cost a universal part.
+A relation such as `comp:obj` has a universal part, `comp`. The classifier first chooses among
+universal parts and then among the relations that share the chosen one, so that subtypes never cost
+a universal part.
 
 Letters: Y relations, T labels of a table.
 """
@@ -42,7 +43,8 @@ _UNIVERSAL = 0
 class Family:
     """How relations are chosen: first a universal part, then one of its subtypes or the part alone."""
 
-    group: Ints  # (Y,): 0: a universal part that may be chosen; b + 1: a subtype of b; -1: never chosen
+    # (Y,): 0: a universal part that may be chosen; b + 1: a subtype of b; -1: never chosen
+    group: Ints
     plain: Flags  # (Y,), of universal parts: whether it may stand without a subtype
 
     @cached_property
@@ -53,7 +55,9 @@ class Family:
     @cached_property
     def n_subtypes(self) -> Ints:
         """The number (Y,) of subtypes of each universal part."""
-        return np.bincount(self.group[self.group > 0] - 1, minlength=len(self.group)).astype(np.int64)
+        return np.bincount(self.group[self.group > 0] - 1, minlength=len(self.group)).astype(
+            np.int64
+        )
 
     @cached_property
     def subtypes(self) -> dict[int, Ints]:
@@ -62,7 +66,8 @@ class Family:
         return {part - 1: np.flatnonzero(self.group == part) for part in parts}
 
     def best(self, scores: Floats) -> Ints:
-        """The best relation (n,) by scores (n, Y): of those with the best universal part; never the root."""
+        """The best relation (n,) by scores (n, Y): of those with the best universal part; never the
+        root."""
         choices = self.universal[self.universal != ROOT_LABEL]
         found: Ints = choices[scores[:, choices].argmax(axis=1)]
         for part, subtypes in self.subtypes.items():
@@ -73,7 +78,8 @@ class Family:
         return found
 
     def chances(self, scores: Floats) -> Floats:
-        """The probabilities (n, Y) of relations with these scores (n, Y), as they are chosen; 0 for the root.
+        """The probabilities (n, Y) of relations with these scores (n, Y), as they are chosen; 0 for
+        the root.
 
         p(universal part), times p(subtype | universal part), where no subtype has the score 0.
         """
@@ -81,7 +87,9 @@ class Family:
         found[:, choices] = _softmax(scores[:, choices])
         for part, subtypes in self.subtypes.items():
             alone = np.zeros((len(scores), int(self.plain[part])))
-            shares = _softmax(np.concatenate([scores[:, subtypes], alone], axis=1)) * found[:, [part]]
+            shares = (
+                _softmax(np.concatenate([scores[:, subtypes], alone], axis=1)) * found[:, [part]]
+            )
             found[:, subtypes] = shares[:, : len(subtypes)]
             found[:, part] = shares[:, -1] if self.plain[part] else 0.0
         return found
@@ -97,9 +105,9 @@ def _softmax(scores: Floats) -> Floats:
 class Inventory:
     """Relations by number: those of UD 2 in the order of LABELS, then others.
 
-    The trees determine the names of `root` and `punct`. `starts`: the universal part to which each label of
-    LABELS gives its head start, NO_RELATION where it gives none. `closed`: universal parts that may not stand
-    alone, or not at all.
+    The trees determine the names of `root` and `punct`. `starts`: the universal part to which each
+    label of LABELS gives its head start, NO_RELATION where it gives none. `closed`: universal parts
+    that may not stand alone, or not at all.
     """
 
     names: tuple[str, ...] = LABELS
@@ -108,13 +116,19 @@ class Inventory:
 
     @classmethod
     def of_trees(
-        cls, relations: Sequence[str], tables: Sequence[int], is_root: Sequence[bool], punctuation: str
+        cls,
+        relations: Sequence[str],
+        tables: Sequence[int],
+        is_root: Sequence[bool],
+        punctuation: str,
     ) -> Inventory:
-        """The inventory of words with these relations, labels of the table, and heads that are ROOT or not.
+        """The inventory of words with these relations, labels of the table, and heads that are ROOT
+        or not.
 
-        If all relations are UD's, the table's labels count unchanged. Otherwise a label of the table stands for the
-        relation that most words with this label have, if UD lacks that relation; a label of UD that no word has
-        counts only if most relations are UD's. `punctuation`: the trees' relation for punctuation.
+        If all relations are UD's, the table's labels count unchanged. Otherwise a label of the
+        table stands for the relation that most words with this label have, if UD lacks that
+        relation; a label of UD that no word has counts only if most relations are UD's.
+        `punctuation`: the trees' relation for punctuation.
 
         Raises:
             VdgiError: a relation cannot stand in CoNLL-U, or there are too many.
@@ -140,7 +154,9 @@ class Inventory:
         starts = _starts(pairs)
         plain = {number[r] for r in times} | {k for k, start in enumerate(starts) if start == k}
         n_parts = len(LABELS) + sum(part not in known for part in parts)
-        return cls(tuple(names), starts, frozenset(range(n_parts)) - plain - {ROOT_LABEL, PUNCT_LABEL})
+        return cls(
+            tuple(names), starts, frozenset(range(n_parts)) - plain - {ROOT_LABEL, PUNCT_LABEL}
+        )
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -150,7 +166,9 @@ class Inventory:
     @cached_property
     def parts(self) -> Ints:
         """The universal part (Y,) of each relation."""
-        own = [self.numbers.get(relation_of(name), NO_RELATION) for name in self.names[len(LABELS) :]]
+        own = [
+            self.numbers.get(relation_of(name), NO_RELATION) for name in self.names[len(LABELS) :]
+        ]
         return np.array([*range(len(LABELS)), *own], np.int64)
 
     @cached_property
@@ -168,20 +186,29 @@ class Inventory:
         """This inventory and the labels of a table that it lacks."""
         new = [label for label in dict.fromkeys(labels) if label not in self.numbers]
         parts = [relation_of(label) for label in new]
-        names = [*self.names, *(p for p in dict.fromkeys(parts) if p not in self.numbers and p not in new)]
+        names = [
+            *self.names,
+            *(p for p in dict.fromkeys(parts) if p not in self.numbers and p not in new),
+        ]
         unnamed = range(len(self.names), len(names))
         names += new
         opened = {self.numbers[label] for label in labels if label in self.numbers} & self.closed
         return Inventory(tuple(names), self.starts, (self.closed - opened) | set(unnamed))
 
     def starts_of(self, labels: Sequence[str]) -> Ints:
-        """The relation to which each label (T,) of a table gives its head start, NO_RELATION if it gives none."""
+        """The relation to which each label (T,) of a table gives its head start, NO_RELATION if it
+        gives none."""
         known = dict(zip(LABELS, self.starts))
-        return np.array([known.get(label, self.numbers.get(label, NO_RELATION)) for label in labels], np.int64)
+        return np.array(
+            [known.get(label, self.numbers.get(label, NO_RELATION)) for label in labels], np.int64
+        )
 
     def to_array(self) -> NDArray[np.uint8]:
-        """The JSON that `from_array` reads, as numbers, because arrays of a model file hold no text."""
-        text = msgspec.json.encode(_Stored(list(self.names), list(self.starts), sorted(self.closed)))
+        """The JSON that `from_array` reads, as numbers, because arrays of a model file hold no
+        text."""
+        text = msgspec.json.encode(
+            _Stored(list(self.names), list(self.starts), sorted(self.closed))
+        )
         return np.frombuffer(text, np.uint8)
 
     @classmethod
@@ -195,7 +222,9 @@ class Inventory:
         except (msgspec.MsgspecError, UnicodeDecodeError, VdgiError) as error:
             raise ModelError(f"no labeller: its relations are damaged: {error}") from None
         n_relations, n_ud = len(stored.names), len(LABELS)
-        fixed = [name for k, name in enumerate(stored.names[:n_ud]) if k not in (ROOT_LABEL, PUNCT_LABEL)]
+        fixed = [
+            name for k, name in enumerate(stored.names[:n_ud]) if k not in (ROOT_LABEL, PUNCT_LABEL)
+        ]
         is_sound = (
             fixed == [name for name in LABELS if name not in ("root", "punct")]
             and len(stored.starts) == n_ud
@@ -203,7 +232,11 @@ class Inventory:
             and all(0 <= k < n_relations for k in stored.closed)
         )
         found = cls(tuple(stored.names), tuple(stored.starts), frozenset(stored.closed))
-        if not is_sound or NO_RELATION in found.parts or (found.parts[found.parts] != found.parts).any():
+        if (
+            not is_sound
+            or NO_RELATION in found.parts
+            or (found.parts[found.parts] != found.parts).any()
+        ):
             raise ModelError("no labeller: its relations do not fit together")
         return found
 
@@ -232,7 +265,9 @@ def check(relations: Iterable[str]) -> None:
 
 def own_relations(trees: Iterable[Sequence[str]]) -> Counter[str]:
     """Counts of the relations in trees whose universal part is not in UD 2."""
-    return Counter(r for deprels in trees for r in deprels if r != "_" and relation_of(r) not in LABELS)
+    return Counter(
+        r for deprels in trees for r in deprels if r != "_" and relation_of(r) not in LABELS
+    )
 
 
 def _numbers(names: Sequence[str]) -> dict[str, int]:

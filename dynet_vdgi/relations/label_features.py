@@ -1,4 +1,5 @@
-"""Features of arcs that tell their relations: templates over both words and what stands around them.
+"""Features of arcs that tell their relations: templates over both words and what stands around
+them.
 
 Words and arrays are as in `table_kernels`.
 
@@ -23,10 +24,11 @@ sister
 """
 
 ATOMS = tuple(_IN_ORDER.split())
-"""The features of an arc from h to d: columns of both words; the table's label; the kinds of function words
-that depend on d; whether d is the nearest dependent on its side, and whether another noun stands farther out;
-the distance, in the bins of `arc_features`; whether there is punctuation between; the form of a function word
-that depends on d; the table's label of another dependent of h, one of TELLING."""
+"""The features of an arc from h to d: columns of both words; the table's label; the kinds of
+function words that depend on d; whether d is the nearest dependent on its side, and whether
+another noun stands farther out; the distance, in the bins of `arc_features`; whether there is
+punctuation between; the form of a function word that depends on d; the table's label of another
+dependent of h, one of TELLING."""
 
 TELLING = ("nsubj", "obj", "cop", "aux", "obl", "conj")
 
@@ -61,7 +63,8 @@ TEMPLATES = (
     "d.T sister side",
     "d.C sister",
 )
-"""Features with a child's form occur once for every such child, those with a sister for every such label."""
+"""Features with a child's form occur once for every such child, those with a sister for every such
+label."""
 
 SEED = 1403  # of the hashing
 
@@ -77,11 +80,12 @@ _TELLING = np.array([label in TELLING for label in LABELS])
 
 _CHILD, _SISTER = ATOMS.index("child.W"), ATOMS.index("sister")
 
-_FIRST_OF_SISTER = len(TEMPLATES) - 2  # templates with a sister come last, those with a child before them
+# templates with a sister come last, those with a child before them
+_FIRST_OF_SISTER = len(TEMPLATES) - 2
 
 MOST_FEATURES = len(TEMPLATES) + 2 * len(TELLING)
-"""More than the features of a word on average: a child's form occurs for each child, of which all words
-together have fewer than there are words."""
+"""More than the features of a word on average: a child's form occurs for each child, of which all
+words together have fewer than there are words."""
 
 
 @compiled
@@ -113,7 +117,9 @@ def fill_atoms(tree: ArcText, labels: Ints, nouns: np.uint64, d: int, atoms: Cod
 
 
 @compiled
-def add_buckets(table: Templates, start: int, end: int, atoms: Codes, shift: int, buckets: Ints, found: int) -> int:
+def add_buckets(
+    table: Templates, start: int, end: int, atoms: Codes, shift: int, buckets: Ints, found: int
+) -> int:
     """Appends the buckets of some templates to those found; returns the new number."""
     for t in range(start, end):
         code = table.of_template[t]
@@ -128,18 +134,30 @@ def add_buckets(table: Templates, start: int, end: int, atoms: Codes, shift: int
 
 @compiled
 def all_buckets(
-    text: ArcText, labels: Ints, nouns: np.uint64, table: Templates, shift: int, buckets: Ints, ends: Ints
+    text: ArcText,
+    labels: Ints,
+    nouns: np.uint64,
+    table: Templates,
+    shift: int,
+    buckets: Ints,
+    ends: Ints,
 ) -> None:
-    """The buckets of the features of every word, one after the other, and the end of each word's (N,).
+    """The buckets of the features of every word, one after the other, and the end of each word's
+    (N,).
 
-    labels: (N,), the table's. `buckets` has room for MOST_FEATURES a word. Words without a head have none.
+    labels: (N,), the table's. `buckets` has room for MOST_FEATURES a word. Words without a head
+    have none.
     """
     atoms, found, last = np.zeros(len(ATOMS), np.uint64), 0, _FIRST_OF_SISTER
     seen = np.zeros(len(_TELLING), np.bool_)
     for k in range(len(text.first) - 1):
         start, end = text.first[k], text.first[k + 1]
         rows = text.rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
-        bits, heads, own = text.bits[start + k : end + k + 1], text.heads[start:end], labels[start:end]
+        bits, heads, own = (
+            text.bits[start + k : end + k + 1],
+            text.heads[start:end],
+            labels[start:end],
+        )
         tree = ArcText(rows, bits, heads, text.first, text.gaps[start:end])
         for d in range(1, end - start + 1):
             if heads[d - 1] >= 0:
@@ -149,11 +167,15 @@ def all_buckets(
                 for word in range(1, end - start + 1):
                     if heads[word - 1] == d and bits[word, TAG] & _WITH_FORM:
                         atoms[_CHILD] = rows[word, W]
-                        found = add_buckets(table, table.certain, last, atoms, shift, buckets, found)
+                        found = add_buckets(
+                            table, table.certain, last, atoms, shift, buckets, found
+                        )
                     label = own[word - 1]
                     is_sister = heads[word - 1] == heads[d - 1] and word != d
                     if is_sister and label < len(seen) and _TELLING[label] and not seen[label]:
                         seen[label] = True
                         atoms[_SISTER] = label + 1
-                        found = add_buckets(table, last, len(table.parts), atoms, shift, buckets, found)
+                        found = add_buckets(
+                            table, last, len(table.parts), atoms, shift, buckets, found
+                        )
             ends[start + d - 1] = found

@@ -1,8 +1,11 @@
-"""Multinomial logistic regression of relations over hashed features: scores, gradients, and AdaGrad.
+"""Multinomial logistic regression of relations over hashed features: scores, gradients, and
+AdaGrad.
 
-A relation is chosen in two steps, first its universal part, then, where this part has subtypes, one of them:
+A relation is chosen in two steps, first its universal part, then, where this part has subtypes, one
+of them:
 
-    log p(nsubj:pass) = log softmax(scores of parts)[nsubj] + log softmax(scores of its subtypes)[nsubj:pass]
+    log p(nsubj:pass) = log softmax(scores of parts)[nsubj] + log softmax(scores of its
+    subtypes)[nsubj:pass]
 
 Letters: N words, R rows of weights, Y relations, E examples.
 """
@@ -21,7 +24,8 @@ from dynet_vdgi.system.jit import compiled
 def add_weights(rows: Ints, ends: Ints, weights: Floats, scores: Floats) -> None:
     """Adds the weights (R, Y) of each word's features to the scores (N, Y) of its relations.
 
-    rows: those of the features, one word after the other; 0 for none. ends: (N,) of each word's rows.
+    rows: those of the features, one word after the other; 0 for none. ends: (N,) of each word's
+    rows.
     """
     start = 0
     for word in range(len(ends)):
@@ -43,7 +47,9 @@ def label_scores(weights: Floats, rows: Ints, offsets: Floats, scores: Floats) -
 
 
 @compiled
-def add_slopes(scores: Floats, group: Ints, which: int, has_rest: bool, gold: int, slopes: Floats) -> float:
+def add_slopes(
+    scores: Floats, group: Ints, which: int, has_rest: bool, gold: int, slopes: Floats
+) -> float:
     """The log-likelihood of a relation among the relations of a group; fills in its slopes (Y,).
 
     `has_rest`: there is one more choice, of score 0, which is gold if gold is in another group.
@@ -79,11 +85,12 @@ def learn(
     scores: Floats,
     slopes: Floats,
 ) -> float:
-    """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the way.
+    """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the
+    way.
 
-    Example e has the rows rows[first[e]:first[e + 1]], offsets (Y,) of the scores, the gold relation, and the
-    gold relation's universal part. Changes weights (R, Y) and squares (R, Y), the sums of squared slopes so
-    far; scores (Y,) and slopes (Y,) are workspace.
+    Example e has the rows rows[first[e]:first[e + 1]], offsets (Y,) of the scores, the gold
+    relation, and the gold relation's universal part. Changes weights (R, Y) and squares (R, Y), the
+    sums of squared slopes so far; scores (Y,) and slopes (Y,) are workspace.
     """
     total = 0.0
     for e in order:

@@ -1,4 +1,5 @@
-"""Rules of a table of labels: the line `obj VERB NOUN right not child:ADP` says when an arc is labelled `obj`.
+"""Rules of a table of labels: the line `obj VERB NOUN right not child:ADP` says when an arc is
+labelled `obj`.
 
 >>> LabelRule("obj", ("VERB",), ("NOUN",), (Condition("right"), Condition("child", ("ADP",), negated=True))).label
 'obj'

@@ -1,7 +1,7 @@
 r"""Tables of labels, such as resources/labels/ud2.txt, whose header describes the format.
 
-A table becomes numbers for a compiled kernel: every tag, every set of features and every name of a feature in
-the table is one bit of a word.
+A table becomes numbers for a compiled kernel: every tag, every set of features and every name of a
+feature in the table is one bit of a word.
 
 >>> table = LabelTable.of_text("obj VERB NOUN right not child:ADP\nobl VERB NOUN")
 >>> table.names[-1], [table.names[k] for k in table.arrays.labels]
@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.features.atoms import values_of
-from dynet_vdgi.relations.label_rules import CONDITION_KINDS, MOST_BITS, NOUNS, TAGS, Condition, LabelRule
+from dynet_vdgi.relations.label_rules import (
+    CONDITION_KINDS,
+    MOST_BITS,
+    NOUNS,
+    TAGS,
+    Condition,
+    LabelRule,
+)
 from dynet_vdgi.relations.label_table_reader import LabelTableReader
 from dynet_vdgi.relations.ud_relations import LABELS, relation_of
 from dynet_vdgi.settings.bundled import resources
@@ -92,14 +99,19 @@ class LabelTable:
                 reader.number = number
                 reader.read(content)
         if not reader.rules:
-            raise ConfigError(f"{name}: no rules (one a line: label, head tags, dependent tags, conditions)")
+            raise ConfigError(
+                f"{name}: no rules (one a line: label, head tags, dependent tags, conditions)"
+            )
         return cls(tuple(reader.rules))
 
     def bits_of(self, tag: str, feats: str) -> tuple[int, int, int]:
-        """The bits of a word that conditions use: of its tag, sets of features, and names of features."""
+        """The bits of a word that conditions use: of its tag, sets of features, and names of
+        features."""
         values = values_of(feats)
         pairs = {f"{name}={value}" for name, value in values.items()}
-        sets = sum(1 << k for k, wanted in enumerate(self._feature_sets) if not pairs.isdisjoint(wanted))
+        sets = sum(
+            1 << k for k, wanted in enumerate(self._feature_sets) if not pairs.isdisjoint(wanted)
+        )
         names = sum(1 << k for k, name in enumerate(self._feature_names) if name in values)
         return _tag_bits((tag,)), sets, names
 
@@ -160,13 +172,16 @@ def load(name: str = DEFAULT) -> LabelTable:
 
 
 def warnings_of(table: LabelTable, name: str) -> list[str]:
-    """The warning, given once, about a table with labels that are not UD's: they are used unchanged."""
+    """The warning, given once, about a table with labels that are not UD's: they are used
+    unchanged."""
     own = [label for label in table.own_labels if relation_of(label) not in LABELS]
     near = [f"{label}{did_you_mean(relation_of(label), LABELS, 0.8)}" for label in own]
     if not own:
         return []
     shown = ", ".join(near[:MOST_SHOWN]) + (", ..." if len(near) > MOST_SHOWN else "")
-    return [f"{name}: {count(len(own), 'label')} not of UD 2, to be written as in the table: {shown}"]
+    return [
+        f"{name}: {count(len(own), 'label')} not of UD 2, to be written as in the table: {shown}"
+    ]
 
 
 def named_table(name: str) -> LabelTable | None:

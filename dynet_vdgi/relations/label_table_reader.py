@@ -51,7 +51,9 @@ class LabelTableReader:
         label, heads, dependents, *conditions = columns
         if fault := fault_in(label):
             raise self.fault(f"the label {label[:40]!r} {fault}")
-        rule = LabelRule(label, self.tags(heads), self.tags(dependents), tuple(self.conditions(conditions)))
+        rule = LabelRule(
+            label, self.tags(heads), self.tags(dependents), tuple(self.conditions(conditions))
+        )
         if ROOT in rule.dependents:
             raise self.fault("ROOT cannot be a dependent")
         self.rules.append(rule)
@@ -72,7 +74,9 @@ class LabelTableReader:
         for name in column.split("|"):
             if name not in TAGS and name not in self.classes:
                 known = (*TAGS, *self.classes)
-                raise self.fault(f"'{name}' is no universal tag and no class{did_you_mean(name, known)}")
+                raise self.fault(
+                    f"'{name}' is no universal tag and no class{did_you_mean(name, known)}"
+                )
             tags.update(dict.fromkeys(self.classes.get(name, (name,))))
         return tuple(tags)
 
@@ -100,7 +104,9 @@ class LabelTableReader:
         if kind not in CONDITION_KINDS or (kind == "feat" and "=" not in column):
             known = (*PLAIN_CONDITIONS, *NAMED_CONDITIONS)
             there_are = f"there are: {', '.join(known)}, Name=Value"
-            raise self.fault(f"no condition '{column}'{did_you_mean(kind if colon else column, known)} ({there_are})")
+            raise self.fault(
+                f"no condition '{column}'{did_you_mean(kind if colon else column, known)} ({there_are})"
+            )
         if kind in ("child", "headchild"):
             return Condition(kind, self.tags(value), negated)
         if kind in ("feat", "head"):

@@ -1,11 +1,13 @@
-"""Labels the arcs of trees: by a table or a universal parser, and better once there are trees with labels.
+"""Labels the arcs of trees: by a table or a universal parser, and better once there are trees with
+labels.
 
-The labeller is a multinomial logistic regression over hashed features of an arc, learnt by AdaGrad. Scores begin with
-what its base says, so without labelled trees the labeller equals the base: `trust` for the table's label, or, where a
-universal parser knows the relations of other languages, its log p and `share` for the table's label.
+The labeller is a multinomial logistic regression over hashed features of an arc, learnt by AdaGrad.
+Scores begin with what its base says, so without labelled trees the labeller equals the base:
+`trust` for the table's label, or, where a universal parser knows the relations of other languages,
+its log p and `share` for the table's label.
 
-Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y relations,
-L relations of UD 2, T labels of the table.
+Letters: n words, N words and S sentences of all trees, c columns of atoms, R rows of weights, Y
+relations, L relations of UD 2, T labels of the table.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.jit import Kernel
 
 FORMAT, FORMAT_WITH_LOG_P = 2, 3
-"""Versions of the arrays, of weights over the two kinds of base; rise when features or hashing change."""
+"""Versions of the arrays, of weights over the two kinds of base; rise when features or hashing
+change."""
 
 PREFIX = "labels/"
 
@@ -70,7 +73,8 @@ _WEIGH = Kernel(label_regression.add_weights, "labelling")
 
 _LEARN = Kernel(label_regression.learn, "labelling")
 
-_WORK, _LEARNING_WORK = 5, 20  # for the features of a word, or learning from it, in the unit of `Kernel`
+# for the features of a word, or learning from it, in the unit of `Kernel`
+_WORK, _LEARNING_WORK = 5, 20
 
 LogP = Callable[[Sequence[Sentence], Ints], Floats]
 """log p (N, L) of the relations of LABELS, for trees without punctuation, given their heads (N,)."""
@@ -93,22 +97,30 @@ class Labeller:
     verb_order: int = VerbOrder.OTHER
     inventory: Inventory = UD
     weights: Floats | None = field(default=None, repr=False)
-    buckets: Ints | None = field(default=None, repr=False)  # (R - 1,), the buckets of the rows from 1 on
-    alone: Ints = field(init=False, repr=False)  # (Y,), the group in SINGLE_RELATIONS, from 1 on, of universal parts
+    # (R - 1,), the buckets of the rows from 1 on
+    buckets: Ints | None = field(default=None, repr=False)
+    # (Y,), the group in SINGLE_RELATIONS, from 1 on, of universal parts
+    alone: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
         self.alone = self._groups(range(len(SINGLE_RELATIONS)))
         # Of the words met so far.
-        self._bits: dict[WordColumns, tuple[int, int, int]] = {(ROOT, "_"): self.table.bits_of(ROOT, "_")}
+        self._bits: dict[WordColumns, tuple[int, int, int]] = {
+            (ROOT, "_"): self.table.bits_of(ROOT, "_")
+        }
 
     def fit(
-        self, trees: Iterable[Sentence], *, verb_order: int = VerbOrder.OTHER, punctuation: str = "punct"
+        self,
+        trees: Iterable[Sentence],
+        *,
+        verb_order: int = VerbOrder.OTHER,
+        punctuation: str = "punct",
     ) -> Labeller:
         """Learns from the words that have a head and a relation, whatever relations these are.
 
-        `verb_order`: the place of verbs in the text, a `rule_tables.measures.VerbOrder`. `punctuation`: the
-        relation of punctuation, which the trees no longer contain.
+        `verb_order`: the place of verbs in the text, a `rule_tables.measures.VerbOrder`.
+        `punctuation`: the relation of punctuation, which the trees no longer contain.
 
         Raises:
             VdgiError: a relation cannot stand in CoNLL-U, or there are too many different ones.
@@ -119,9 +131,14 @@ class Labeller:
             return self
         text = self._text_of(labelled, with_forms=True)
         deprels = [deprel for tree in labelled for deprel in tree.deprels]
-        words = np.array([k for k, name in enumerate(deprels) if name != "_" and text.arcs.heads[k] >= 0], np.int64)
+        words = np.array(
+            [k for k, name in enumerate(deprels) if name != "_" and text.arcs.heads[k] >= 0],
+            np.int64,
+        )
         relations, tables = [deprels[k] for k in words], text.labels[words]
-        inventory = Inventory.of_trees(relations, tables.tolist(), text.arcs.heads[words] == 0, punctuation)
+        inventory = Inventory.of_trees(
+            relations, tables.tolist(), text.arcs.heads[words] == 0, punctuation
+        )
         self.inventory = inventory.with_labels(self.table.own_labels)
         self.alone = self._groups(_kept_alone(labelled))
         number = self.inventory.numbers
@@ -139,15 +156,23 @@ class Labeller:
         """Weights (R, Y) by AdaGrad, averaged; the arguments are those of `label_regression.learn`."""
         shape = (int(rows.max(initial=0)) + 1, len(self.names))
         weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
-        rng, rate = np.random.default_rng(self.seed), SLOW_RATE if n_trees < FEW_TREES else FAST_RATE
+        rng, rate = (
+            np.random.default_rng(self.seed),
+            SLOW_RATE if n_trees < FEW_TREES else FAST_RATE,
+        )
         rate *= min(1.0, len(gold) / FEW_WORDS)
         family = self.inventory.family
         choices = self.inventory.parts[gold], family.group, family.plain, family.n_subtypes
-        examples, room = (rows, first, offsets, gold, *choices), (np.zeros(shape[1]), np.zeros(shape[1]))
+        examples, room = (
+            (rows, first, offsets, gold, *choices),
+            (np.zeros(shape[1]), np.zeros(shape[1])),
+        )
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
             order = rng.permutation(len(gold))
-            _LEARN(*examples, order, rate, weights, squares, *room, work=_LEARNING_WORK * len(order))
+            _LEARN(
+                *examples, order, rate, weights, squares, *room, work=_LEARNING_WORK * len(order)
+            )
             if epoch >= first_averaged:
                 total += weights
         average = total / max(1, self.epochs - first_averaged)
@@ -192,21 +217,30 @@ class Labeller:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable, log_p: LogP | None = None) -> Labeller:
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], table: LabelTable, log_p: LogP | None = None
+    ) -> Labeller:
         """The labeller with these `arrays`, this table and log p; other arrays are ignored.
 
         Raises:
-            ModelError: an array is missing, or the arrays are not from such a labeller of this version.
+            ModelError: an array is missing, or the arrays are not from such a labeller of this
+            version.
         """
         share = arrays.get(TABLE_SHARE, np.ones(1))
-        if share.shape != (1,) or not np.isfinite(share).all() or (TABLE_SHARE in arrays) != (log_p is not None):
+        if (
+            share.shape != (1,)
+            or not np.isfinite(share).all()
+            or (TABLE_SHARE in arrays) != (log_p is not None)
+        ):
             raise ModelError(f"no labeller: {TABLE_SHARE} does not fit the parser")
         version = FORMAT if log_p is None else FORMAT_WITH_LOG_P
         inventory = UD
         if RELATIONS in arrays:
             inventory = Inventory.from_array(arrays[RELATIONS])
         n_relations = len(inventory.names)
-        found = sparse_weights.rows_from_arrays(arrays, PREFIX, "labeller", version, (n_relations,), n_options=1)
+        found = sparse_weights.rows_from_arrays(
+            arrays, PREFIX, "labeller", version, (n_relations,), n_options=1
+        )
         (verb_order,) = found.options
         if verb_order not in list(VerbOrder):
             raise ModelError(f"no labeller: {verb_order} is no order of verbs")
@@ -219,7 +253,9 @@ class Labeller:
             inventory=inventory,
         )
         groups = arrays.get(PREFIX + "alone", np.zeros(0, np.int64))
-        if groups.dtype.kind != "i" or not set(groups.ravel().tolist()) <= set(range(len(SINGLE_RELATIONS))):
+        if groups.dtype.kind != "i" or not set(groups.ravel().tolist()) <= set(
+            range(len(SINGLE_RELATIONS))
+        ):
             raise ModelError(f"no labeller: {PREFIX}alone are no groups of relations")
         labeller.alone = labeller._groups(groups.tolist())
         if len(found.buckets):
@@ -253,8 +289,11 @@ class Labeller:
         return found
 
     def chances(self, trees: Sequence[Sentence]) -> Floats:
-        """The probabilities (N, Y) of the relations of all words of trees without punctuation, given their heads."""
-        return self.inventory.family.chances(self._scores(self._text_of(trees, with_forms=self.weights is not None)))
+        """The probabilities (N, Y) of the relations of all words of trees without punctuation,
+        given their heads."""
+        return self.inventory.family.chances(
+            self._scores(self._text_of(trees, with_forms=self.weights is not None))
+        )
 
     def relations(
         self,
@@ -267,31 +306,41 @@ class Labeller:
     ) -> list[tuple[str, ...]]:
         """The relations (n,) of sentences as they stand, with punctuation, under these heads (n,).
 
-        Words are labelled as if punctuation were absent; its own relation is `punct`. `root` is the relation
-        of words whose head is 0, and only of these. `verb_order`: of this text; None: as learnt. `ignored`:
-        what is not to be seen, see `Sentence.ignoring`. `known`: the heads (m,) that the parser has found for
-        each sentence without punctuation, and log p (m, L) of their relations; only the rest is computed.
+        Words are labelled as if punctuation were absent; its own relation is `punct`. `root` is the
+        relation of words whose head is 0, and only of these. `verb_order`: of this text; None: as
+        learnt. `ignored`: what is not to be seen, see `Sentence.ignoring`. `known`: the heads (m,)
+        that the parser has found for each sentence without punctuation, and log p (m, L) of their
+        relations; only the rest is computed.
         """
         trees, places = [], []
         for sentence, tree in zip(sentences, heads):
             bare, kept = without_punctuation(replace(sentence, heads=tuple(tree), deprels=()))
             trees.append(bare.ignoring(ignored))
             places.append(kept)
-        rows = [log_p if own == tree.heads else None for (own, log_p), tree in zip(known or (), trees)]
+        rows = [
+            log_p if own == tree.heads else None for (own, log_p), tree in zip(known or (), trees)
+        ]
         log_p = self._log_p(trees, rows)
-        text = self._text_of(trees, with_forms=self.weights is not None, verb_order=verb_order, log_p=log_p)
+        text = self._text_of(
+            trees, with_forms=self.weights is not None, verb_order=verb_order, log_p=log_p
+        )
         labels = np.where(text.arcs.heads < 0, -1, self._labels(text))
         punct, root, dep = (self.names[label] for label in (PUNCT_LABEL, ROOT_LABEL, OTHER_LABEL))
         found = []
         for kept, tree, own in zip(places, heads, self._named(labels, text.arcs.first)):
             relations = [punct] * len(tree)
             for place, name in zip(kept, own):
-                relations[place - 1] = dep if name == root else name  # its head is punctuation, the root
+                # its head is punctuation, the root
+                relations[place - 1] = dep if name == root else name
             named = zip(tree, relations)
-            found.append(tuple([name if head > 0 else "_" if head else root for head, name in named]))
+            found.append(
+                tuple([name if head > 0 else "_" if head else root for head, name in named])
+            )
         return found
 
-    def _log_p(self, trees: Sequence[Sentence], known: Sequence[Floats | None] = ()) -> Floats | None:
+    def _log_p(
+        self, trees: Sequence[Sentence], known: Sequence[Floats | None] = ()
+    ) -> Floats | None:
         """log p (N, L) of the relations in trees; `known` has that of some."""
         if self.log_p is None:
             return None
@@ -302,7 +351,9 @@ class Labeller:
             found = self.log_p(others, _flat_heads(others))
             for k, row in zip(rest, np.split(found, np.cumsum(list(map(len, others)))[:-1])):
                 rows[k] = row
-        return np.concatenate([np.zeros((0, len(LABELS))), *(row for row in rows if row is not None)])
+        return np.concatenate(
+            [np.zeros((0, len(LABELS))), *(row for row in rows if row is not None)]
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -324,15 +375,17 @@ class Labeller:
         return self._decided(self._scores(text), text.arcs)
 
     def _decided(self, scores: Floats, arcs: ArcText) -> Ints:
-        """The best relations (N,) by scores (N, Y): the root's for arcs from ROOT, and only for these.
+        """The best relations (N,) by scores (N, Y): the root's for arcs from ROOT, and only for
+        these.
 
-        Of the relations of a group in `alone`, a word has one dependent: the one whose best relation of the
-        group is farthest above its best other one, the first of equals. For the others these relations are no
-        candidates any longer.
+        Of the relations of a group in `alone`, a word has one dependent: the one whose best
+        relation of the group is farthest above its best other one, the first of equals. For the
+        others these relations are no candidates any longer.
         """
         best, heads = self.inventory.family.best, arcs.heads
         labels = np.where(heads == 0, ROOT_LABEL, best(scores))
-        head_at = heads + np.repeat(arcs.first[:-1], np.diff(arcs.first))  # another for each sentence
+        # another for each sentence
+        head_at = heads + np.repeat(arcs.first[:-1], np.diff(arcs.first))
         while True:
             groups = np.where(heads > 0, self.alone[self.inventory.parts[labels]], 0)
             keys = head_at * (len(SINGLE_RELATIONS) + 1) + groups
@@ -375,7 +428,10 @@ class Labeller:
         words, ids = _numbered(trees, with_forms)
         first = np.concatenate([[0], np.cumsum([len(tree) for tree in trees], dtype=np.int64)])
         heads = _flat_heads(trees)
-        gaps_before = (accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree)))) for tree in trees)
+        gaps_before = (
+            accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree))))
+            for tree in trees
+        )
         gaps = np.array(list(chain.from_iterable(gaps_before)), np.int64)
         if log_p is None:
             log_p = self._log_p(trees)
@@ -386,7 +442,9 @@ class Labeller:
         bits[np.arange(len(ids)) + sentence + 1] = known[ids]
         rows = np.zeros((0, len(COLUMNS)), np.uint64)
         if with_forms:
-            atoms = np.array([of_type(*word) for word in words], np.uint64).reshape(-1, len(COLUMNS))
+            atoms = np.array([of_type(*word) for word in words], np.uint64).reshape(
+                -1, len(COLUMNS)
+            )
             packed, at = packed_rows(atoms[ids], first)
             packed.rows[at, GAPS] = gaps
             rows = packed.rows
@@ -410,7 +468,16 @@ class Labeller:
         ends = np.zeros(len(text.labels), np.int64)
         buckets = np.zeros(label_features.MOST_FEATURES * len(ends), np.int64)
         nouns, shift = self.table.arrays.nouns, 64 - self.log2_buckets
-        _BUCKETS(text.arcs, text.labels, nouns, label_features.TABLE, shift, buckets, ends, work=_WORK * len(ends))
+        _BUCKETS(
+            text.arcs,
+            text.labels,
+            nouns,
+            label_features.TABLE,
+            shift,
+            buckets,
+            ends,
+            work=_WORK * len(ends),
+        )
         return buckets[: ends.max(initial=0)], ends
 
 
@@ -422,7 +489,9 @@ def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
         counts = [
             n
             for tree in trees
-            for n in Counter(h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names).values()
+            for n in Counter(
+                h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names
+            ).values()
         ]
         if sum(n > 1 for n in counts) <= CONVENTION_SHARE * len(counts):
             kept.append(group)
@@ -447,8 +516,15 @@ def _numbered(sentences: Iterable[Sentence], with_forms: bool) -> tuple[list[Wor
     numbers: dict[WordColumns, int] = {}
     ids: list[int] = []
     for sentence in sentences:
-        columns: list[Iterable[str]] = [sentence.upos or sentence.tags, sentence.feats or repeat("_")]
+        columns: list[Iterable[str]] = [
+            sentence.upos or sentence.tags,
+            sentence.feats or repeat("_"),
+        ]
         if with_forms:
-            columns += [sentence.forms, sentence.lemmas or repeat("_"), sentence.xpos or repeat("_")]
+            columns += [
+                sentence.forms,
+                sentence.lemmas or repeat("_"),
+                sentence.xpos or repeat("_"),
+            ]
         ids += [numbers.setdefault(word, len(numbers)) for word in zip(*columns)]
     return list(numbers), np.array(ids, np.int64)

@@ -24,7 +24,9 @@ Bits = NDArray[np.uint64]
 
 TAG, SETS, NAMES = range(3)  # columns of bits, see LabelTable.bits_of
 
-LEFT, RIGHT, NEXT, COMMA, VERB_FINAL, VERB_INITIAL, OUTER, INNER, ACROSS = map(CONDITION_KINDS.index, PLAIN_CONDITIONS)
+LEFT, RIGHT, NEXT, COMMA, VERB_FINAL, VERB_INITIAL, OUTER, INNER, ACROSS = map(
+    CONDITION_KINDS.index, PLAIN_CONDITIONS
+)
 
 FINAL, INITIAL = int(VerbOrder.FINAL), int(VerbOrder.INITIAL)
 
@@ -49,7 +51,8 @@ class ArcText(NamedTuple):
 
 @compiled
 def has_noun(kind: int, tree: ArcText, of_dependents: Bits, word: int, rules: RuleArrays) -> bool:
-    """Whether a noun without an adposition depends on the same head: OUTER, INNER or ACROSS from the word."""
+    """Whether a noun without an adposition depends on the same head: OUTER, INNER or ACROSS from
+    the word."""
     head, n = tree.heads[word - 1], len(tree.heads)
     if kind == INNER:
         start, end = min(head, word) + 1, max(head, word)
@@ -58,7 +61,10 @@ def has_noun(kind: int, tree: ArcText, of_dependents: Bits, word: int, rules: Ru
     else:
         start, end = max(head, word) + 1, n + 1
     for other in range(start, end):
-        is_noun = bool(tree.bits[other, TAG] & rules.nouns) and not of_dependents[other, TAG] & rules.adposition
+        is_noun = (
+            bool(tree.bits[other, TAG] & rules.nouns)
+            and not of_dependents[other, TAG] & rules.adposition
+        )
         if tree.heads[other - 1] == head and is_noun:
             return True
     return False
@@ -68,7 +74,8 @@ def has_noun(kind: int, tree: ArcText, of_dependents: Bits, word: int, rules: Ru
 def has_sister(column: int, mask: np.uint64, tree: ArcText, of_dependents: Bits, word: int) -> bool:
     """Whether another dependent of the word's head has one of the bits of `mask` in this column."""
     head = tree.heads[word - 1]
-    if not of_dependents[head, column] & mask:  # no dependent of the head has one, which is quicker to see
+    # no dependent of the head has one, which is quicker to see
+    if not of_dependents[head, column] & mask:
         return False
     for other in range(1, len(tree.heads) + 1):
         if tree.heads[other - 1] == head and other != word and tree.bits[other, column] & mask:
@@ -77,10 +84,18 @@ def has_sister(column: int, mask: np.uint64, tree: ArcText, of_dependents: Bits,
 
 
 @compiled
-def holds(condition: int, tree: ArcText, of_dependents: Bits, verb_order: int, word: int, rules: RuleArrays) -> bool:
+def holds(
+    condition: int,
+    tree: ArcText,
+    of_dependents: Bits,
+    verb_order: int,
+    word: int,
+    rules: RuleArrays,
+) -> bool:
     """Whether a condition, by its number, holds of the arc to a word of a sentence.
 
-    of_dependents: (n + 1, 3), the bits of all dependents of each word. verb_order: of the text, a `VerbOrder`.
+    of_dependents: (n + 1, 3), the bits of all dependents of each word. verb_order: of the text, a
+    `VerbOrder`.
     """
     kind, mask, bits = rules.kinds[condition], rules.masks[condition], tree.bits
     head = tree.heads[word - 1]
@@ -108,20 +123,28 @@ def holds(condition: int, tree: ArcText, of_dependents: Bits, verb_order: int, w
 
 
 @compiled
-def first_rule(tree: ArcText, of_dependents: Bits, verb_order: int, word: int, rules: RuleArrays) -> int:
+def first_rule(
+    tree: ArcText, of_dependents: Bits, verb_order: int, word: int, rules: RuleArrays
+) -> int:
     """The label of the first rule that holds of the arc to a word of a sentence."""
     head_tag, tag = tree.bits[tree.heads[word - 1], TAG], tree.bits[word, TAG]
     for rule in range(len(rules.labels)):
         fits = bool(rules.heads[rule] & head_tag) and bool(rules.dependents[rule] & tag)
         for condition in range(rules.first[rule], rules.first[rule + 1]):
-            fits = fits and holds(condition, tree, of_dependents, verb_order, word, rules) != rules.negated[condition]
+            fits = (
+                fits
+                and holds(condition, tree, of_dependents, verb_order, word, rules)
+                != rules.negated[condition]
+            )
         if fits:
             return int(rules.labels[rule])
     return _OTHERWISE
 
 
 @compiled
-def table_labels(text: ArcText, verb_order: int, rules: RuleArrays, of_dependents: Bits, labels: Ints) -> None:
+def table_labels(
+    text: ArcText, verb_order: int, rules: RuleArrays, of_dependents: Bits, labels: Ints
+) -> None:
     """Labels (N,) of all words with a head; `of_dependents`, zeros (N + S, 3), is workspace."""
     for k in range(len(text.first) - 1):
         start, end = text.first[k], text.first[k + 1]

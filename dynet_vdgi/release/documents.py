@@ -1,8 +1,10 @@
-"""Annotated files as the documents of a treebank: which sentences are released, under which names, without notes.
+"""Annotated files as the documents of a treebank: which sentences are released, under which names,
+without notes.
 
-A document begins at `# newdoc`, or with its file; `# global.` comments of its file stand at its beginning. A sentence
-keeps its `sent_id`, except a mere number, or one that another sentence has: it becomes DOCUMENT-NUMBER. Blanks and
-slashes, which UD does not allow in it, become `_`. Names that a release has had stay.
+A document begins at `# newdoc`, or with its file; `# global.` comments of its file stand at its
+beginning. A sentence keeps its `sent_id`, except a mere number, or one that another sentence has:
+it becomes DOCUMENT-NUMBER. Blanks and slashes, which UD does not allow in it, become `_`. Names
+that a release has had stay.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ _NEW_PARAGRAPH, _TEXT = re.compile(r"#\s*newpar\b.*"), re.compile(r"#\s*text\s*=
 _OTHERS = re.compile(r"#\s*(?:sent_id\b|(?:note|differs|choice)\s*=|global\.columns\b).*")
 
 _GLOBAL = re.compile(r"#\s*global\.(?!columns\b)(\S+?)\s*(?:=.*)?")
-"""A comment about a whole document, such as `# global.Entity` of CorefUD; the columns are always UD's ten."""
+"""A comment about a whole document, such as `# global.Entity` of CorefUD; the columns are always
+UD's ten."""
 
 _NOT_KEPT = (_NEW_DOCUMENT, _NEW_PARAGRAPH, _TEXT, _OTHERS, _GLOBAL, IS_FLAG, guess_marks.COMMENT)
 
@@ -61,7 +64,8 @@ class ReleasedSentence:
     lines: list[str]
     first: int = 1  # its first line there
     written_name: str = ""  # its sent_id there
-    identity: tuple[str, ...] = ()  # this sent_id, or else its number in the document, and its forms
+    # this sent_id, or else its number in the document, and its forms
+    identity: tuple[str, ...] = ()
     name: str = ""
 
     @property
@@ -71,11 +75,16 @@ class ReleasedSentence:
 
     @property
     def places(self) -> list[tuple[str, int]]:
-        """Path and line in the annotated file of each line of `text`, and of an empty one; of comments, about."""
-        return [(self.path, max(self.last - max(back, 0), 1)) for back in range(len(self.text) - 1, -2, -1)]
+        """Path and line in the annotated file of each line of `text`, and of an empty one; of
+        comments, about."""
+        return [
+            (self.path, max(self.last - max(back, 0), 1))
+            for back in range(len(self.text) - 1, -2, -1)
+        ]
 
     def end_paragraph(self) -> None:
-        """Leaves out SpaceAfter=No of the last token, which UD forbids where no text follows at once."""
+        """Leaves out SpaceAfter=No of the last token, which UD forbids where no text follows at
+        once."""
         last = str(sum(line.partition("\t")[0].isdigit() for line in self.lines))
         for k, line in enumerate(self.lines):
             *columns, misc = line.split("\t")
@@ -89,21 +98,30 @@ class AnnotatedFiles:
 
     documents: dict[str, list[ReleasedSentence]] = field(default_factory=dict)
     left_out: int = 0
-    unfit: Counter[str] = field(default_factory=Counter)  # what those left out lack, besides being finished
-    confirmed: dict[str, Counter[str]] = field(default_factory=dict)  # words by annotator and kind of mark
+    # what those left out lack, besides being finished
+    unfit: Counter[str] = field(default_factory=Counter)
+    # words by annotator and kind of mark
+    confirmed: dict[str, Counter[str]] = field(default_factory=dict)
     faults: list[DataError] = field(default_factory=list)  # texts that are not those of the words
-    dropped: set[str] = field(default_factory=set)  # names of columns after MISC, which CoNLL-U has not
+    # names of columns after MISC, which CoNLL-U has not
+    dropped: set[str] = field(default_factory=set)
 
     def read(self, path: str, *, everything: bool) -> None:
         """Adds a file: its finished sentences or, with `everything`, all that have tags and a tree.
 
-        Raises: UsageError, nothing is confirmed in it; DataError, it is malformed, or a document is there already.
+        Raises: UsageError, nothing is confirmed in it; DataError, it is malformed, or a document is
+        there already.
         """
         in_file = read_marked(path)
         for marked in in_file if not os.path.lexists(path + ENDING) else ():
             for word, why in marked.opened.items():
                 line = marked.source.line + marked.source.rows[word - 1]
-                raise DataError(path, line, why, "no tree can have these heads; vdgi annotate shows them as open")
+                raise DataError(
+                    path,
+                    line,
+                    why,
+                    "no tree can have these heads; vdgi annotate shows them as open",
+                )
         sentences = in_file if everything and not os.path.lexists(path + ENDING) else exported(path)
         stem, met = _as_name(Path(files.without_ending(path)).name) or "text", {""}
         number, n_unnamed, paragraph, follows = 0, 0, "", False
@@ -120,7 +138,12 @@ class AnnotatedFiles:
                 n_unnamed += not name
                 name = name or (f"{stem}-{n_unnamed}" if n_unnamed > 1 else stem)
                 if name in self.documents:
-                    raise DataError(path, first, f"there is a document {name!r} already", "give it another # newdoc id")
+                    raise DataError(
+                        path,
+                        first,
+                        f"there is a document {name!r} already",
+                        "give it another # newdoc id",
+                    )
                 its = self.documents[name] = []
                 number, paragraph, follows, of_document = 0, "", False, {}
             number += 1
@@ -146,7 +169,11 @@ class AnnotatedFiles:
             cleaned = self._cleaned(lines, path, first)
             identity = (marked.sent_id or str(number), *(row[1] for row in rows))
             last = first + len(lines) - 1
-            its.append(ReleasedSentence(path, last, names, comments, cleaned, first, marked.sent_id, identity))
+            its.append(
+                ReleasedSentence(
+                    path, last, names, comments, cleaned, first, marked.sent_id, identity
+                )
+            )
             paragraph, follows = "", True
         self.documents = {name: its for name, its in self.documents.items() if its}
         for its in self.documents.values():
@@ -162,7 +189,10 @@ class AnnotatedFiles:
         else:
             found = [problem for problem in problems_in(lines) if problem.rule == "text"]
             self.faults += [DataError(path, first + problem.row, problem.text) for problem in found]
-        return [text, *(line for line in lines if not any(each.fullmatch(line) for each in _NOT_KEPT))]
+        return [
+            text,
+            *(line for line in lines if not any(each.fullmatch(line) for each in _NOT_KEPT)),
+        ]
 
     def _without_notes(self, line: str) -> str:
         *columns, misc = line.split("\t")
@@ -217,12 +247,18 @@ def repeated(documents: Mapping[str, Sequence[ReleasedSentence]]) -> list[Repeat
     ]
 
 
-def name_sentences(documents: Mapping[str, Sequence[ReleasedSentence]], earlier: Mapping[str, Collection[str]]) -> None:
+def name_sentences(
+    documents: Mapping[str, Sequence[ReleasedSentence]], earlier: Mapping[str, Collection[str]]
+) -> None:
     """Gives each sentence a name of its own; `earlier`: by document, the names in the last release."""
     taken, used = {name for document in documents for name in earlier.get(document, ())}, set[str]()
     for document, sentences in documents.items():
         for sentence in sentences:
-            had = (name for name in sentence.names if name in earlier.get(document, ()) and name not in used)
+            had = (
+                name
+                for name in sentence.names
+                if name in earlier.get(document, ()) and name not in used
+            )
             others = (f"{sentence.names[-1]}-{k}" for k in count(2))
             fresh = (name for name in chain(sentence.names, others) if name not in taken)
             sentence.name = next(chain(had, fresh))
@@ -231,7 +267,8 @@ def name_sentences(documents: Mapping[str, Sequence[ReleasedSentence]], earlier:
 
 
 def names_in(path: Path) -> dict[str, list[str]]:
-    """The names of the sentences of a released file, by document; nothing if it is not there. Raises: DataError."""
+    """The names of the sentences of a released file, by document; nothing if it is not there.
+    Raises: DataError."""
     found: dict[str, list[str]] = {}
     for sentence in blocks(path) if path.exists() else ():
         begins = _NEW_DOCUMENT.fullmatch(sentence.lines[0])
@@ -258,5 +295,6 @@ def _as_sent_id(text: str) -> str:
 
 
 def _as_name(text: str) -> str:
-    """A name that can stand in a sent_id: without spaces and slashes, and without the ending of a text."""
+    """A name that can stand in a sent_id: without spaces and slashes, and without the ending of a
+    text."""
     return re.sub(r"[\s/]+", "_", text.strip().removesuffix(".txt"))

@@ -1,7 +1,8 @@
 """The folder of a release: its split so far, and its files.
 
-Templates, and the TOML file of the values that only people know, are in resources/release. Only files that change are
-written, and only regular files are read and replaced: no link, pipe or device, which may be anything elsewhere.
+Templates, and the TOML file of the values that only people know, are in resources/release. Only
+files that change are written, and only regular files are read and replaced: no link, pipe or
+device, which may be anything elsewhere.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _BEGINS = "The treebank has the licence Creative Commons"
 
 @dataclass(frozen=True)
 class TreebankRelease:
-    """The files of a release by name, and for each line of a CoNLL-U file its place in an annotated file."""
+    """The files of a release by name, and for each line of a CoNLL-U file its place in an annotated
+    file."""
 
     folder: Path
     files: Mapping[str, str]
@@ -53,7 +55,9 @@ class TreebankRelease:
         """Writes what has changed, removes parts without sentences, and returns the names of both."""
         with files.writing(self.folder):
             (self.folder / VALUES).parent.mkdir(parents=True, exist_ok=True)
-        changed = [name for name, content in self.files.items() if content != _content(self.folder / name)]
+        changed = [
+            name for name, content in self.files.items() if content != _content(self.folder / name)
+        ]
         for name in changed:
             if not self.files[name]:
                 (self.folder / name).unlink()
@@ -63,12 +67,16 @@ class TreebankRelease:
         return changed
 
 
-def prepared(folder: Path, treebank: str, found: AnnotatedFiles, *, everything: bool = False) -> TreebankRelease:
+def prepared(
+    folder: Path, treebank: str, found: AnnotatedFiles, *, everything: bool = False
+) -> TreebankRelease:
     """The release of these documents; `treebank`: such as `gd_mine`. Writes nothing.
 
-    everything: unfinished sentences were to be taken, too, which is for the message if there is none.
+    everything: unfinished sentences were to be taken, too, which is for the message if there is
+    none.
 
-    Raises: UsageError, the folder holds other files, or there is nothing to release; ConfigError, values are wrong.
+    Raises: UsageError, the folder holds other files, or there is nothing to release; ConfigError,
+    values are wrong.
     """
     import jinja2
 
@@ -77,23 +85,37 @@ def prepared(folder: Path, treebank: str, found: AnnotatedFiles, *, everything: 
     values, missing = values_in(folder / VALUES)
     released = {part: names_in(folder / name) for part, name in own.items()}
     earlier = {document: names for its in released.values() for document, names in its.items()}
-    documents = {name: found.documents[name] for name in [*earlier, *found.documents] if name in found.documents}
+    documents = {
+        name: found.documents[name]
+        for name in [*earlier, *found.documents]
+        if name in found.documents
+    }
     if not documents:
         raise UsageError(_why_nothing(found, everything))
     name_sentences(documents, earlier)
     lengths = {name: size_of([one.text for one in its])["words"] for name, its in documents.items()}
     parts = split(lengths, {document: part for part, its in released.items() for document in its})
     names = {part: [name for name in documents if parts[name] == part] for part in PARTS}
-    sentences = {part: [one for name in its for one in documents[name]] for part, its in names.items()}
+    sentences = {
+        part: [one for name in its for one in documents[name]] for part, its in names.items()
+    }
     texts = {part: [one.text for one in its] for part, its in sentences.items()}
     sizes = {part: size_of(its) for part, its in texts.items()}
     paths = dict.fromkeys(one.path for its in documents.values() for one in its)
     whole = [lines for its in texts.values() for lines in its]
-    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
+    )
     readme = environment.from_string(_content(PAPERS / "README.md.j2"))
     # The values first: by their file, a release that was cut short is known as one.
-    contents = {name: _content(folder / name) or _content(PAPERS / Path(name).name) for name in (VALUES, CONTRIBUTING)}
-    contents |= {own[part]: "".join("\n".join([*lines, "", ""]) for lines in its) for part, its in texts.items()}
+    contents = {
+        name: _content(folder / name) or _content(PAPERS / Path(name).name)
+        for name in (VALUES, CONTRIBUTING)
+    }
+    contents |= {
+        own[part]: "".join("\n".join([*lines, "", ""]) for lines in its)
+        for part, its in texts.items()
+    }
     about: dict[str, Any] = {
         "confirmed": found.confirmed,
         "agreements": [its for path in paths if (its := _agreement(path))],
@@ -111,7 +133,11 @@ def prepared(folder: Path, treebank: str, found: AnnotatedFiles, *, everything: 
     elif values["License"] and not text:
         missing.append("the text of the licence in LICENSE.txt")
     contents["LICENSE.txt"] = text
-    places = {own[part]: [place for one in its for place in one.places] for part, its in sentences.items() if its}
+    places = {
+        own[part]: [place for one in its for place in one.places]
+        for part, its in sentences.items()
+        if its
+    }
     gone = sorted(earlier.keys() - lengths.keys())
     every = [one for its in documents.values() for one in its]
     renamed = [one for one in every if re.search(r"[\s/]", one.written_name)]
@@ -119,26 +145,37 @@ def prepared(folder: Path, treebank: str, found: AnnotatedFiles, *, everything: 
 
 
 def _check_folder(folder: Path, conllu: Iterable[str]) -> None:
-    """Raises: UsageError, there is something in the folder that is not a release's, or no regular file."""
+    """Raises: UsageError, there is something in the folder that is not a release's, or no regular
+    file."""
     if os.path.lexists(folder) and not folder.exists():
         raise UsageError(f"{folder} is a link that leads nowhere: name a folder")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file: name a folder")
     beside = Path(VALUES).parent.name
     try:
-        there = {name for name in os.listdir(folder) if name[0] != "."} if folder.is_dir() else set[str]()
+        there = (
+            {name for name in os.listdir(folder) if name[0] != "."}
+            if folder.is_dir()
+            else set[str]()
+        )
         is_release = os.path.lexists(folder / VALUES)
     except OSError as error:
         raise UsageError(f"{folder} cannot be read: {error.strerror}") from None
     usual = [*conllu, "README.md", "LICENSE.txt", CONTRIBUTING, "stats.xml"]
     if foreign := sorted(there - {*(usual if is_release else []), beside}):
         remedy = "move it away" if is_release else f"move it away, or put its {VALUES} back"
-        raise UsageError(f"{folder} holds what is no release of this treebank: {', '.join(foreign)} ({remedy})")
+        raise UsageError(
+            f"{folder} holds what is no release of this treebank: {', '.join(foreign)} ({remedy})"
+        )
     if os.path.lexists(folder / beside) and not stat.S_ISDIR(os.lstat(folder / beside).st_mode):
         raise UsageError(f"{folder / beside} is no folder (move it away)")
     for path in (folder / name for name in (*usual, VALUES)):
         if os.path.lexists(path) and not stat.S_ISREG(mode := os.lstat(path).st_mode):
-            what = "a link, and what it leads to is not replaced" if stat.S_ISLNK(mode) else "no regular file"
+            what = (
+                "a link, and what it leads to is not replaced"
+                if stat.S_ISLNK(mode)
+                else "no regular file"
+            )
             raise UsageError(f"{path} is {what} (move it away)")
 
 
@@ -148,16 +185,22 @@ def _why_nothing(found: AnnotatedFiles, everything: bool) -> str:
     if not everything and n_fit:
         return f"no sentence is finished, so there is nothing to release (--all takes the {count(n_fit, 'tree')})"
     lacking = [f"{number:,} without {what}" for what, number in found.unfit.most_common()]
-    remedies = {"heads": "vdgi parse makes trees", "tags": "vdgi parse --tagger, or vdgi tag, gives tags"}
+    remedies = {
+        "heads": "vdgi parse makes trees",
+        "tags": "vdgi parse --tagger, or vdgi tag, gives tags",
+    }
     remedies |= {"a tree": "vdgi check says where", "relations": "vdgi parse gives relations"}
     what = next(iter(found.unfit), "")
     hint = f" ({remedies[what]}, and vdgi annotate corrects them)" if what else ""
-    which = "has tags and a whole tree" if everything else "is finished, or has tags and a whole tree"
+    which = (
+        "has tags and a whole tree" if everything else "is finished, or has tags and a whole tree"
+    )
     return f"no sentence {which}: {', '.join(lacking) or 'there is none'}{hint}"
 
 
 def _agreement(path: str) -> list[tuple[str, Pairings]]:
-    """Figures about the two files of `vdgi annotate --beside` that a file comes from, if these are beside it."""
+    """Figures about the two files of `vdgi annotate --beside` that a file comes from, if these are
+    beside it."""
     try:
         wanted = json.loads(files.read_text(path + ".decisions").partition("\n")[0])["beside"]
     except (DataError, ValueError, LookupError, TypeError):  # it does not come from there

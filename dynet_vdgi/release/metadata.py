@@ -1,7 +1,9 @@
-"""The values of release.toml that only people know, held against what UD's own checks of README.md ask for.
+"""The values of release.toml that only people know, held against what UD's own checks of README.md
+ask for.
 
-What is asked for is in UD's page on files (universaldependencies.org/contributing/repository_files.html), and in its
-program check_files.pl where that is stricter.
+What is asked for is in UD's page on files
+(universaldependencies.org/contributing/repository_files.html), and in its program check_files.pl
+where that is stricter.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ SECTIONS = ("Summary", "Introduction", "Acknowledgments", "Changelog")
 SHORTEST, LONGEST = 40, 497
 """Characters of the summary: UD counts its three line ends, too, and takes 500."""
 
-_CREATIVE_COMMONS = re.compile(r"(?:CC BY(?:-NC)?(?:-SA|-ND)? (?:1\.0|2\.0|2\.5|3\.0|4\.0)|CC0 1\.0)(?![\w.-])")
+_CREATIVE_COMMONS = re.compile(
+    r"(?:CC BY(?:-NC)?(?:-SA|-ND)? (?:1\.0|2\.0|2\.5|3\.0|4\.0)|CC0 1\.0)(?![\w.-])"
+)
 
 _IS_CREATIVE_COMMONS = re.compile(r"\W*(?:CC\b|CC0|CC-?BY|creative\s*commons|BY\b)", re.IGNORECASE)
 
@@ -57,7 +61,9 @@ def values_in(path: Path) -> tuple[dict[str, str], list[str]]:
         lines = sorted((_line_of(text, key), fault) for key, fault in faults[:MOST])
         found = [f"{path}{f':{line}' if line else ''}: {fault}" for line, fault in lines]
         found += [f"and {len(faults) - MOST:,} more"] * (len(faults) > MOST)
-        found += [f"{path}: {count(len(missing), 'value')} missing: {', '.join(missing)}"] * bool(missing)
+        found += [f"{path}: {count(len(missing), 'value')} missing: {', '.join(missing)}"] * bool(
+            missing
+        )
         raise ConfigError("\n".join(found))
     return values, missing
 
@@ -74,7 +80,8 @@ def genres() -> list[str]:
 
 
 def value_fault(key: str, value: str, expected: Mapping[str, str]) -> str:
-    """What is to be said after a value that UD would refuse; "" if it would not, or there is none yet."""
+    """What is to be said after a value that UD would refuse; "" if it would not, or there is none
+    yet."""
     among = expected[key].removeprefix("one of: ").split(" | ")
     if not value:
         return ""
@@ -143,7 +150,9 @@ def _contributors_fault(value: str) -> str:
 
 
 def _contact_fault(value: str) -> str:
-    wrong = [address.strip() for address in value.split(",") if not _ADDRESS.fullmatch(address.strip())]
+    wrong = [
+        address.strip() for address in value.split(",") if not _ADDRESS.fullmatch(address.strip())
+    ]
     return f"{wrong[0]!r} is no e-mail address" if wrong else ""
 
 
@@ -160,7 +169,9 @@ _FAULTS: Mapping[str, Callable[[str], str]] = {
 
 def _line_of(text: str, key: str) -> int:
     """The line, from 1, on which a value of a TOML text begins; 0 if it is not found."""
-    for match in re.finditer(rf"""^[ \t]*["']?{re.escape(key)}["']?[ \t]*[=.]""", text, re.MULTILINE):
+    for match in re.finditer(
+        rf"""^[ \t]*["']?{re.escape(key)}["']?[ \t]*[=.]""", text, re.MULTILINE
+    ):
         try:
             toml.loads(text[: match.start()])  # fails inside a string of several lines
         except ValueError:

@@ -1,9 +1,11 @@
-"""Which documents are train, dev and test data, by UD's rules of size; a document stays where it has been.
+"""Which documents are train, dev and test data, by UD's rules of size; a document stays where it
+has been.
 
-UD's rules (universaldependencies.org/contributing/repository_files.html, "Data split"): below 20,000 words all
-is test data; up to 110,000, at least 10,000 words are test, 10 % of the rest dev, and the others train; beyond,
-10,000 words each are enough for test and dev. UD's check of files asks for 10,000 words of train above 20,000
-words, and for 5,000 of dev above 30,000. Documents are not cut, and do not move when others come.
+UD's rules (universaldependencies.org/contributing/repository_files.html, "Data split"): below
+20,000 words all is test data; up to 110,000, at least 10,000 words are test, 10 % of the rest dev,
+and the others train; beyond, 10,000 words each are enough for test and dev. UD's check of files
+asks for 10,000 words of train above 20,000 words, and for 5,000 of dev above 30,000. Documents are
+not cut, and do not move when others come.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from dynet_vdgi.system.messages import count
 PARTS = ("train", "dev", "test")
 
 LEAST, BOTH, DEV_FROM, LEAST_DEV = 10_000, 20_000, 30_000, 5_000
-"""Words: of train and of test; of all, before there is train, and before dev has its own least; that least."""
+"""Words: of train and of test; of all, before there is train, and before dev has its own least;
+that least."""
 
 LEAST_SENTENCES, LEAST_WORDS = 20, 100
 """Of a whole treebank."""
@@ -45,16 +48,24 @@ def split(sizes: Mapping[str, int], before: Mapping[str, str]) -> dict[str, str]
         if rest - words["dev"] - new[name] >= LEAST:  # enough is left for train
             dev.append(name)
             words["dev"] += new.pop(name)
-    return parts | dict.fromkeys(test, "test") | dict.fromkeys(dev, "dev") | dict.fromkeys(new, "train")
+    return (
+        parts
+        | dict.fromkeys(test, "test")
+        | dict.fromkeys(dev, "dev")
+        | dict.fromkeys(new, "train")
+    )
 
 
 def _filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]:
-    """The first documents that have the words wanted and few more, or the fewest more; all, if they have less."""
+    """The first documents that have the words wanted and few more, or the fewest more; all, if they
+    have less."""
     sums: dict[int, tuple[str, ...]] = {0: ()}
     for name, size in sizes.items():
         if any(wanted <= total <= wanted * MORE for total in sums):
             break
-        sums = {total + size: (*names, name) for total, names in sums.items() if total < wanted} | sums
+        sums = {
+            total + size: (*names, name) for total, names in sums.items() if total < wanted
+        } | sums
     return sums[min((total for total in sums if total >= wanted), default=max(sums))]
 
 
@@ -70,5 +81,13 @@ def below_minimum(sentences: int, words: int) -> str:
 def shortfall(words: Mapping[str, int]) -> list[str]:
     """What UD asks for and the split does not have; `words`: by part."""
     total = sum(words.values())
-    least = {"test": LEAST * (total > LEAST), "train": LEAST * (total > BOTH), "dev": LEAST_DEV * (total > DEV_FROM)}
-    return [f"{part} has {words[part]:,} words, UD asks for {n:,}" for part, n in least.items() if words[part] < n]
+    least = {
+        "test": LEAST * (total > LEAST),
+        "train": LEAST * (total > BOTH),
+        "dev": LEAST_DEV * (total > DEV_FROM),
+    }
+    return [
+        f"{part} has {words[part]:,} words, UD asks for {n:,}"
+        for part, n in least.items()
+        if words[part] < n
+    ]

@@ -20,11 +20,19 @@ def stats_xml(sentences: Sequence[Sequence[str]], sizes: Mapping[str, Mapping[st
     """The file, which is well-formed whatever the lines of the sentences hold; `sizes`: by part."""
     import jinja2
 
-    environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
-    environment.filters |= {"in_text": _in_text, "as_attribute": _as_attribute, "in_comment": _in_comment}
+    environment = jinja2.Environment(
+        trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters |= {
+        "in_text": _in_text,
+        "as_attribute": _as_attribute,
+        "in_comment": _in_comment,
+    }
     template = (resources() / "release" / "stats.xml.j2").read_text(encoding="utf-8")
     counts: dict[str, Any] = counts_of(sentences)
-    return environment.from_string(template).render(sizes={"total": size_of(sentences), **sizes}, **counts)
+    return environment.from_string(template).render(
+        sizes={"total": size_of(sentences), **sizes}, **counts
+    )
 
 
 def _in_text(text: str) -> str:
@@ -51,22 +59,33 @@ def size_of(sentences: Sequence[Sequence[str]]) -> dict[str, int]:
 
 
 def counts_of(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter[str]]]:
-    """What stats.xml counts: `counts` by kind, lemmas by tag, forms by feature, and tags by feature."""
-    found = {kind: defaultdict[str, Counter[str]](Counter) for kind in ("counts", "tags", "feats", "tags_of")}
+    """What stats.xml counts: `counts` by kind, lemmas by tag, forms by feature, and tags by
+    feature."""
+    found = {
+        kind: defaultdict[str, Counter[str]](Counter)
+        for kind in ("counts", "tags", "feats", "tags_of")
+    }
     for row in (line.split("\t") for lines in sentences for line in lines if line[0] != "#"):
         pairs = [("counts", "fusions", row[1])] * ("-" in row[0])
         if row[0].isdigit():
-            pairs = [("counts", "forms", row[1]), ("counts", "deps", row[7]), ("tags", row[3], row[2])]
+            pairs = [
+                ("counts", "forms", row[1]),
+                ("counts", "deps", row[7]),
+                ("tags", row[3], row[2]),
+            ]
             pairs += [("counts", "lemmas", row[2])] * (row[2] != "_")
             for feat in row[5].split("|") if row[5] != "_" else ():
                 pairs += [("feats", feat, row[1]), ("tags_of", feat, row[3])]
         for kind, key, value in pairs:
             found[kind][key][value] += 1
-    return {kind: {key: _merged(counts) for key, counts in its.items()} for kind, its in found.items()}
+    return {
+        kind: {key: _merged(counts) for key, counts in its.items()} for kind, its in found.items()
+    }
 
 
 def _merged(counts: Counter[str]) -> Counter[str]:
-    """The counts, those of Capitals under the small letters where these occur, too; equal ones by their letters."""
+    """The counts, those of Capitals under the small letters where these occur, too; equal ones by
+    their letters."""
     found = Counter[str]()
     for text in sorted(counts):
         found[text.lower() if text.lower() in counts else text] += counts[text]

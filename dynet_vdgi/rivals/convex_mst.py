@@ -1,8 +1,10 @@
-"""Convex-MST: trees that a linear model of their arcs explains, found by convex optimisation; a teacher.
+"""Convex-MST: trees that a linear model of their arcs explains, found by convex optimisation; a
+teacher.
 
-Grave & Elhadad (2015), "A convex and feature-rich discriminative approach to dependency grammar induction". A vector
-y says of every possible arc of a text how much of it there is; X holds the arcs' features, u their log-potentials
-under a prior. Over all mixtures y of projective trees with one root, and all weights w, the objective
+Grave & Elhadad (2015), "A convex and feature-rich discriminative approach to dependency grammar
+induction". A vector y says of every possible arc of a text how much of it there is; X holds the
+arcs' features, u their log-potentials under a prior. Over all mixtures y of projective trees with
+one root, and all weights w, the objective
 
     1/(2N) |y - X w|^2 + ridge/2 |w|^2 - prior_weight/N u.y                 N: words of the text
 
@@ -10,11 +12,12 @@ is minimised. The best w for a y is found by ridge regression, which leaves a co
 minimises it: each step goes towards the best trees under the gradient, as far as the objective falls. For a new
 sentence w is kept, and the tree with the least objective is the tree with the highest sum of X w + prior_weight u.
 
-Here every feature of an arc is combined with the tags of its two ends and its direction. So the regression
-splits into a small one for each such triple, and is solved exactly. Nothing is random: the start is the mean
-of all trees under the prior.
+Here every feature of an arc is combined with the tags of its two ends and its direction. So the
+regression splits into a small one for each such triple, and is solved exactly. Nothing is random:
+the start is the mean of all trees under the prior.
 
-Letters: n words of a sentence, T tags, S sentences, C cells: (n + 1)^2 of each sentence, F features.
+Letters: n words of a sentence, T tags, S sentences, C cells: (n + 1)^2 of each sentence, F
+features.
 """
 
 from __future__ import annotations
@@ -40,14 +43,19 @@ LONGEST = 6
 N_TEMPLATES = 6
 
 NO_ARC = 0
-"""The only feature of a cell without an arc (a word as its own head, ROOT as dependent). Its weight is 0."""
+"""The only feature of a cell without an arc (a word as its own head, ROOT as dependent). Its weight
+is 0."""
 
 
 class ConvexMstSettings(TeacherSettings, frozen=True, tag_field="kind", tag="convex-mst"):
     """The objective of Convex-MST and the length of its minimisation, see `rivals.convex_mst`."""
 
-    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
-    prior_weight: Annotated[float, Meta(gt=0, description="weight of the rule table, the authors' mu")] = 0.3
+    max_len: Annotated[
+        int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")
+    ] = 15
+    prior_weight: Annotated[
+        float, Meta(gt=0, description="weight of the rule table, the authors' mu")
+    ] = 0.3
     ridge: Annotated[float, Meta(gt=0, description="penalty on the weights, their lambda")] = 0.001
     iterations: Annotated[int, Meta(ge=0, description="iterations of Frank-Wolfe")] = 20
 
@@ -69,16 +77,21 @@ class ConvexMstModel:
     log: tuple[DescentIteration, ...] = ()
 
     def scores(self, tags: ArrayLike, potentials: ArrayLike) -> Floats:
-        """Scores (n + 1, n + 1) of one sentence's arcs, by head and dependent; arguments as of `fit`."""
+        """Scores (n + 1, n + 1) of one sentence's arcs, by head and dependent; arguments as of
+        `fit`."""
         features = arc_features(np.asarray(tags, dtype=np.int64), self.n_tags)
-        return np.asarray(self.weights[features].sum(axis=-1) + self.prior_weight * _of_arcs(potentials))
+        return np.asarray(
+            self.weights[features].sum(axis=-1) + self.prior_weight * _of_arcs(potentials)
+        )
 
 
 def arc_features(words: Ints, n_tags: int) -> Ints:
-    """Features (n + 1, n + 1, 6), by head and dependent, of a sentence with the tags (n,), ROOT at 0.
+    """Features (n + 1, n + 1, 6), by head and dependent, of a sentence with the tags (n,), ROOT at
+    0.
 
-    Each is combined with the tags of both ends and the direction. The six are: these alone, the distance, the
-    tags before and after the head, before and after the dependent. ROOT stands at both edges of a sentence.
+    Each is combined with the tags of both ends and the direction. The six are: these alone, the
+    distance, the tags before and after the head, before and after the dependent. ROOT stands at
+    both edges of a sentence.
     """
     n, root, block = len(words), n_tags, _block_size(n_tags)
     padded = np.concatenate([[root, root], words, [root]])
@@ -101,7 +114,8 @@ def _block_size(n_tags: int) -> int:
 
 
 class Ridge(NamedTuple):
-    """Ridge regressions (least squares, squared penalty), one for each set of co-occurring features."""
+    """Ridge regressions (least squares, squared penalty), one for each set of co-occurring
+    features."""
 
     columns: list[Ints]  # the features of each
     inverses: list[Floats]  # (X'X + penalty I)^-1 of each
@@ -138,7 +152,8 @@ class DescentState(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The objective for one text; sentences one after the other, cells of each by head and dependent."""
+    """The objective for one text; sentences one after the other, cells of each by head and
+    dependent."""
 
     features: Ints  # (C, 6)
     potentials: Floats  # u (C,)
@@ -160,7 +175,9 @@ class Problem:
         features = np.concatenate(
             [arc_features(words, n_tags).reshape(-1, N_TEMPLATES) for words in text if len(words)]
         )
-        flat = np.concatenate([_of_arcs(matrix).ravel() for words, matrix in zip(text, potentials) if len(words)])
+        flat = np.concatenate(
+            [_of_arcs(matrix).ravel() for words, matrix in zip(text, potentials) if len(words)]
+        )
         sizes = np.array([len(words) + 1 for words in text if len(words)])
         penalty = settings.ridge * (sizes - 1).sum()
         regression = Ridge.of(features, _block_size(n_tags), penalty)
@@ -184,7 +201,9 @@ class Problem:
         descent = self.descent(state)
         trees = self.best_trees(descent)
         gap = descent[trees].sum() - descent @ arcs
-        objective = (arcs @ arcs - totals @ weights) / 2 - self.prior_weight * (self.potentials @ arcs)
+        objective = (arcs @ arcs - totals @ weights) / 2 - self.prior_weight * (
+            self.potentials @ arcs
+        )
         # Towards the trees the objective is a parabola; this is its second derivative, times N.
         change = self._totals(self.features[trees]) - totals
         turn = self.regression.solve(change)
@@ -201,7 +220,8 @@ class Problem:
         return np.asarray(sums - state.arcs + self.prior_weight * self.potentials)
 
     def best_trees(self, scores: Floats) -> Ints:
-        """The cells (N,) of the arcs of each sentence's projective tree with one root and the highest sum."""
+        """The cells (N,) of the arcs of each sentence's projective tree with one root and the
+        highest sum."""
         heads = chain.from_iterable(map(eisner.best, self.matrices(scores)))
         head = np.fromiter(heads, np.int64, self.n_words)
         word = np.concatenate([np.arange(1, size) for size in self.sizes])
@@ -235,8 +255,8 @@ def fit(
 ) -> ConvexMstModel:
     """The model with the least objective that the iterations reach.
 
-    tags: ids (n,) of each sentence, below T = `n_tags`; potentials (n + 1, n + 1) of each sentence's arcs, as
-    `Prior.potentials` makes them.
+    tags: ids (n,) of each sentence, below T = `n_tags`; potentials (n + 1, n + 1) of each
+    sentence's arcs, as `Prior.potentials` makes them.
     """
     settings = settings or ConvexMstSettings()
     problem = Problem.of(tags, potentials, n_tags, settings)
@@ -248,7 +268,8 @@ def fit(
 
 
 class ConvexMst(SymbolTeacher[ConvexMstModel]):
-    """The teacher: `ConvexMst(iterations=20).fit(text, prior)`, with the numbers of `ConvexMstSettings`."""
+    """The teacher: `ConvexMst(iterations=20).fit(text, prior)`, with the numbers of
+    `ConvexMstSettings`."""
 
     name = "Convex-MST"
     kind = ConvexMstSettings
@@ -268,10 +289,13 @@ class ConvexMst(SymbolTeacher[ConvexMstModel]):
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         """Votes (n + 1, n) for the arcs of each sentence, by head, ROOT first, and dependent.
 
-        The method finds the best tree, not probabilities. Here a tree's probability is proportional to
-        exp(score / prior_weight), in which the prior's potentials are unchanged.
+        The method finds the best tree, not probabilities. Here a tree's probability is proportional
+        to exp(score / prior_weight), in which the prior's potentials are unchanged.
         """
-        return [eisner.marginals(matrix / self.settings.prior_weight) for matrix in self.scores(sentences)]
+        return [
+            eisner.marginals(matrix / self.settings.prior_weight)
+            for matrix in self.scores(sentences)
+        ]
 
 
 KIND = TeacherKind(ConvexMstSettings, ConvexMst)

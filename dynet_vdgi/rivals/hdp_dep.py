@@ -1,9 +1,10 @@
 """HDP-DEP: a Bayesian dependency model with hidden subsymbols, under a corpus-wide share of rules.
 
-Naseem, Chen, Barzilay & Johnson (2010), "Using universal linguistic knowledge to guide grammar induction",
-HDP-DEP. Each tag has hidden subsymbols, in principle infinitely many. A head is a tag with a subsymbol;
-given the side and whether it has no child there, one or more, it decides whether to stop, chooses a child's
-tag, and then the child's subsymbol; a tag with its subsymbol emits the word:
+Naseem, Chen, Barzilay & Johnson (2010), "Using universal linguistic knowledge to guide grammar
+induction", HDP-DEP. Each tag has hidden subsymbols, in principle infinitely many. A head is a tag
+with a subsymbol; given the side and whether it has no child there, one or more, it decides whether
+to stop, chooses a child's tag, and then the child's subsymbol; a tag with its subsymbol emits the
+word:
 
     beta(tag) ~ GEM(1)                                subsymbols of a tag, by breaking a stick
     subsymbols of a child's tag ~ DP(10, beta(tag))   for each tag, head, its subsymbol, side, valence
@@ -23,8 +24,8 @@ uniform start but for noise in the subsymbols, the multiplier in parsing. Ours: 
 instead of by five small gradient steps a round; fewer subsymbols than their 10, and fewer rounds, chosen on dev
 trees; trees of the most expected arcs instead of the most probable ones; ROOT chooses one child and emits nothing.
 
-Letters: n words, N words of all sentences, T tags, K subsymbols, C contexts (heads with their subsymbol, side
-and valence, then ROOT), E emissions.
+Letters: n words, N words of all sentences, T tags, K subsymbols, C contexts (heads with their
+subsymbol, side and valence, then ROOT), E emissions.
 """
 
 from __future__ import annotations
@@ -79,25 +80,32 @@ logger = logging.getLogger("dynet_vdgi")
 class HdpDepSettings(TeacherSettings, frozen=True, tag_field="kind", tag="hdp-dep"):
     """HDP-DEP: a Bayesian DMV with hidden subsymbols, under a share of rules, see `rivals.hdp_dep`."""
 
-    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 10
+    max_len: Annotated[
+        int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")
+    ] = 10
     iterations: Annotated[int, Meta(ge=1, description="iterations of variational inference")] = 10
     subsymbols: Annotated[int, Meta(ge=1, le=20, description="hidden subsymbols of each tag")] = 4
-    share: Annotated[float, Meta(ge=0, le=0.99, description="least share of arcs that follow a rule")] = 0.8
+    share: Annotated[
+        float, Meta(ge=0, le=0.99, description="least share of arcs that follow a rule")
+    ] = 0.8
 
 
 class HiddenWeights(NamedTuple):
-    """Factors of decisions, which need not sum to 1; also expected counts of what they are the factors of."""
+    """Factors of decisions, which need not sum to 1; also expected counts of what they are the
+    factors of."""
 
     root: Floats  # (T, K)
-    choose: Floats  # (T, K, 2, 3, T, K): head, its subsymbol, side, valence, child, its; with not stopping
+    # (T, K, 2, 3, T, K): head, its subsymbol, side, valence, child, its; with not stopping
+    choose: Floats
     stop: Floats  # (T, K, 2, 3): head, its subsymbol, side, valence
     emit: Floats  # (E, K): a word that has a tag, its subsymbol
 
 
 ROOTS, ARCS, LINK, OPEN, CLOSED, N_PLANES = 0, 1, 4, 6, 8, 10
-"""Planes, whose rows are words with subsymbols: factors of the root, in row 0; of arcs, by valence; links of a head
-up to a child, first or later, whose own far side is missing; half-trees by head and farthest word (the row of its
-first subsymbol) that may get further children, of one child and of more; by side, those that have stopped."""
+"""Planes, whose rows are words with subsymbols: factors of the root, in row 0; of arcs, by valence;
+links of a head up to a child, first or later, whose own far side is missing; half-trees by head
+and farthest word (the row of its first subsymbol) that may get further children, of one child
+and of more; by side, those that have stopped."""
 
 
 @compiled
@@ -119,24 +127,38 @@ def fill(cells: Cells, back: bool, tags: Ints, emitted: Ints, n_tags: int, n_sub
                 for valence in range(N_VALENCES):
                     context = (its * 2 + int(dependent > head)) * N_VALENCES + valence
                     own = TABLES + size + context * size + symbol
-                    add(cells, back, at(cells, ARCS + valence, other, row), own, potential, emission)
+                    add(
+                        cells, back, at(cells, ARCS + valence, other, row), own, potential, emission
+                    )
 
 
 @compiled
-def half(cells: Cells, back: bool, phase: int, tags: Ints, n_tags: int, k: int, head: int, far: int) -> None:
-    """The half-tree of a head that reaches to another word, and the link to that word; k: subsymbols."""
+def half(
+    cells: Cells, back: bool, phase: int, tags: Ints, n_tags: int, k: int, head: int, far: int
+) -> None:
+    """The half-tree of a head that reaches to another word, and the link to that word; k:
+    subsymbols."""
     step, side = (1, RIGHT) if far > head else (-1, LEFT)
     inner, outer = CLOSED + 1 - side, CLOSED + side
     stops = TABLES + n_tags * k + 6 * (n_tags * k) ** 2
     for row in range(head * k, head * k + k):
         for later in range(2 if phase == 2 else 0):
             stop = stops + ((tags[head] * k + row % k) * 2 + side) * N_VALENCES + later + 1
-            add(cells, back, at(cells, outer, row, far * k), at(cells, OPEN + later, row, far * k), stop, ONE)
+            add(
+                cells,
+                back,
+                at(cells, outer, row, far * k),
+                at(cells, OPEN + later, row, far * k),
+                stop,
+                ONE,
+            )
         for b in range(k if phase < 2 else 0):
             if phase == 0:
                 child = far * k + b
                 near = at(cells, inner, child, (head + step) * k)
-                add(cells, back, at(cells, LINK, row, child), at(cells, ARCS, row, child), near, ONE)
+                add(
+                    cells, back, at(cells, LINK, row, child), at(cells, ARCS, row, child), near, ONE
+                )
                 for m in range(head + step, far, step):
                     near = at(cells, inner, child, (m + step) * k)
                     for later in range(2):
@@ -173,7 +195,10 @@ def sum_hidden(cells: Cells, back: bool, tags: Ints, emitted: Ints, n_tags: int,
                     stop += ((tags[word] * k + row % k) * 2 + side) * N_VALENCES
                     add(cells, back, at(cells, CLOSED + side, row, word * k), stop, ONE, ONE)
             elif width == n:
-                left, right = at(cells, CLOSED + LEFT, row, 0), at(cells, CLOSED + RIGHT, row, (n - 1) * k)
+                left, right = (
+                    at(cells, CLOSED + LEFT, row, 0),
+                    at(cells, CLOSED + RIGHT, row, (n - 1) * k),
+                )
                 add(cells, back, Z, at(cells, ROOTS, 0, row), left, right)
 
 
@@ -188,7 +213,9 @@ class EmittedWords(NamedTuple):
     n_words: int  # different ones, and one for all that are not known
 
     @classmethod
-    def of(cls, tags: Sequence[Sequence[int]], forms: Sequence[Sequence[str]], n_tags: int) -> EmittedWords:
+    def of(
+        cls, tags: Sequence[Sequence[int]], forms: Sequence[Sequence[str]], n_tags: int
+    ) -> EmittedWords:
         """The words of a text; if its forms are not known, all words are equal."""
         seen = {pair for both in zip(tags, forms) for pair in zip(*both)}
         pairs = {pair: k for k, pair in enumerate(sorted(seen))}
@@ -200,7 +227,9 @@ class EmittedWords(NamedTuple):
         """The numbers of a sentence's words."""
         if self.n_words == 1:
             forms = [next(iter(self.pairs))[1]] * len(forms)
-        return [self.pairs.get((tag, form), len(self.pairs) + tag) for tag, form in zip(tags, forms)]
+        return [
+            self.pairs.get((tag, form), len(self.pairs) + tag) for tag, form in zip(tags, forms)
+        ]
 
 
 class Expected(NamedTuple):
@@ -228,8 +257,22 @@ class HiddenText(NamedTuple):
         potentials = np.where(self.follows, 1.0, np.exp(-multiplier)) * self.packed.potentials
         text, words = self.packed._replace(potentials=potentials), (self.packed.tags, self.emitted)
         k = weights.root.shape[1]
-        found = summed(SUM_HIDDEN, weights, text, words, weights.root.shape, planes=N_PLANES, rows=k, work=60 * k**2)
-        return Expected(HiddenWeights(*found.counts), found.log_z, float(found.arcs[~self.follows].sum()), found.arcs)
+        found = summed(
+            SUM_HIDDEN,
+            weights,
+            text,
+            words,
+            weights.root.shape,
+            planes=N_PLANES,
+            rows=k,
+            work=60 * k**2,
+        )
+        return Expected(
+            HiddenWeights(*found.counts),
+            found.log_z,
+            float(found.arcs[~self.follows].sum()),
+            found.arcs,
+        )
 
 
 class HdpIteration(NamedTuple):
@@ -306,7 +349,8 @@ def _expected_logs(pseudo: Floats) -> Floats:
 
 
 def _by_context(counts: HiddenWeights) -> tuple[Floats, Floats]:
-    """How often each context but ROOT goes on (C - 1,), and children by context, tag, subsymbol (C, T, K)."""
+    """How often each context but ROOT goes on (C - 1,), and children by context, tag, subsymbol (C,
+    T, K)."""
     n_tags, n_subs = counts.root.shape
     children = np.concatenate([counts.choose.reshape(-1, n_tags, n_subs), counts.root[None]])
     return children[:-1].sum(axis=(1, 2)), children
@@ -332,7 +376,8 @@ def _broken(logits: Floats) -> Floats:
 
 
 def best_betas(counts: Floats, betas: Floats) -> Floats:
-    """The betas (T, K) of the highest bound for expected counts (C, T, K), the DPs' posteriors being theirs.
+    """The betas (T, K) of the highest bound for expected counts (C, T, K), the DPs' posteriors
+    being theirs.
 
     L-BFGS over the breaks' logits, from where they are.
     """
@@ -349,7 +394,8 @@ def best_betas(counts: Floats, betas: Floats) -> Floats:
         own = _broken(logits)
         prior = CONCENTRATION * own
         value = (gammaln(prior + seen) - gammaln(prior)).sum() + log_gem(own)
-        gradients = CONCENTRATION * (_digamma(prior + seen) - _digamma(prior)).sum(axis=0) * own  # d / d log beta
+        # d / d log beta
+        gradients = CONCENTRATION * (_digamma(prior + seen) - _digamma(prior)).sum(axis=0) * own
         breaks = 1 / (1 + np.exp(-logits))
         later = np.cumsum(gradients[:, ::-1], axis=1)[:, ::-1][:, 1:]
         by_density = breaks * (np.arange(n_subs - 2, -1, -1) + 1 - STICK)
@@ -358,18 +404,24 @@ def best_betas(counts: Floats, betas: Floats) -> Floats:
     logits = np.log(betas[:, :-1]) - np.log(_rest(betas)[:, 1:])
     bounds = [(-FARTHEST, FARTHEST)] * logits.size
     start = np.clip(logits.ravel(), -FARTHEST, FARTHEST)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 50})
+    found = minimize(
+        loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 50}
+    )
     return _broken(found.x.reshape(logits.shape))
 
 
-def projected(text: HiddenText, weights: HiddenWeights, share: float, start: float) -> tuple[float, Expected]:
-    """The least multiplier with which this share of arcs follows rules, and the expectations under it.
+def projected(
+    text: HiddenText, weights: HiddenWeights, share: float, start: float
+) -> tuple[float, Expected]:
+    """The least multiplier with which this share of arcs follows rules, and the expectations under
+    it.
 
-    The search begins at `start`. If there is none, it is MOST_MULTIPLIER. The logit of the share is nearly
-    straight, so secants find it.
+    The search begins at `start`. If there is none, it is MOST_MULTIPLIER. The logit of the share is
+    nearly straight, so secants find it.
     """
     most = 1 - share
-    low, high = -1.0, MOST_MULTIPLIER + 1  # too many arcs break the rules at the first, or it is below 0
+    # too many arcs break the rules at the first, or it is below 0
+    low, high = -1.0, MOST_MULTIPLIER + 1
     at, slope, last = start, -1.0, (0.0, 0.0)
     for step in range(50):
         expected = text.expected(weights, at)
@@ -404,8 +456,8 @@ def fit(text: HiddenText, model: HdpModel, share: float, iterations: int) -> Hdp
 class HdpDep(SymbolTeacher[HdpModel]):
     """The teacher: `HdpDep(share=0.8).fit(text, prior)`, with the numbers of `HdpDepSettings`.
 
-    It reads words as well as tags, where the text has them. With a share of 0 there is no constraint.
-    The seed is for the noise at the start.
+    It reads words as well as tags, where the text has them. With a share of 0 there is no
+    constraint. The seed is for the noise at the start.
 
     Raises: ConfigError, from `fit`: a share of the text's arcs must follow a rule, but none can.
     """

@@ -1,23 +1,26 @@
-"""LC-DMV (Noji, Miyao & Johnson 2016): a dependency model with features, over trees that need no deep stack.
+"""LC-DMV (Noji, Miyao & Johnson 2016): a dependency model with features, over trees that need no
+deep stack.
 
-"Using left-corner parsing to encode universal structural constraints in grammar induction". The model is
-that of `dmv` with one distribution `choose` for first and later children. Each distribution is log-linear
-in features of the tags and of two classes of them, nouns and verbs (as in Berg-Kirkpatrick et al. 2010,
-"Painless unsupervised learning with features"). L-BFGS maximises the likelihood of the text, from weights
-of 0 on, so nothing is random. As in the authors' code there is no penalty on the weights.
+"Using left-corner parsing to encode universal structural constraints in grammar induction". The
+model is that of `dmv` with one distribution `choose` for first and later children. Each
+distribution is log-linear in features of the tags and of two classes of them, nouns and verbs (as
+in Berg-Kirkpatrick et al. 2010, "Painless unsupervised learning with features"). L-BFGS maximises
+the likelihood of the text, from weights of 0 on, so nothing is random. As in the authors' code
+there is no penalty on the weights.
 
-The likelihood is summed over the trees that a left-corner parser reads with one thing on its stack, where a
-centre-embedded chunk of up to C words counts for nothing. Such a parser joins what it reads as soon as it
-can, so that its stack grows in centre-embedding only (Noji & Miyao 2014, "Left-corner transitions for
-dependency parsing"). In terms of trees, what may have more than C words:
+The likelihood is summed over the trees that a left-corner parser reads with one thing on its stack,
+where a centre-embedded chunk of up to C words counts for nothing. Such a parser joins what it reads
+as soon as it can, so that its stack grows in centre-embedding only (Noji & Miyao 2014, "Left-corner
+transitions for dependency parsing"). In terms of trees, what may have more than C words:
 
 * of the left dependents of a word, the outermost one; the others stand between what was read before and the
   word, and are embedded;
 * if something to the left of a word is its head, all of its left dependents are embedded, and so is the word
   with all of its right dependents but the last.
 
-The authors' constraint that function words have no dependents, like all other knowledge of arcs, comes from
-the rule table, as potentials. The bound holds in learning only; new sentences are parsed without it.
+The authors' constraint that function words have no dependents, like all other knowledge of arcs,
+comes from the rule table, as potentials. The bound holds in learning only; new sentences are parsed
+without it.
 
 Letters: n words, T tags, C words of a chunk, F features.
 """
@@ -52,7 +55,9 @@ N_SIDES = 2
 class LcDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="lc-dmv"):
     """LC-DMV: a DMV with features, over trees that need no deep stack, see `rivals.lc_dmv`."""
 
-    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    max_len: Annotated[
+        int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")
+    ] = 15
     iterations: Annotated[int, Meta(ge=0, description="iterations of L-BFGS")] = 100
     chunk: Annotated[int, Meta(ge=1, description="longest embedded chunk, in words")] = 3
 
@@ -63,9 +68,10 @@ ROOTS, ARCS = 0, 1
 RIGHT_LINK, TAIL_LINK, LEFT_LINK, WIDE, EMBEDDED, AHEAD, TAIL = range(3, 10)
 
 CLOSED = 10 - WIDE
-"""Planes of half-trees by head and farthest word, `tail` if the head's head is to its left. Links are up to the
-outermost child, whose far side is missing. WIDE and EMBEDDED are to the left, the latter if all children are
-embedded; AHEAD and TAIL to the right. These four may get further children; with CLOSED they have stopped."""
+"""Planes of half-trees by head and farthest word, `tail` if the head's head is to its left. Links
+are up to the outermost child, whose far side is missing. WIDE and EMBEDDED are to the left, the
+latter if all children are embedded; AHEAD and TAIL to the right. These four may get further
+children; with CLOSED they have stopped."""
 
 WHOLE = 14
 """The first of C planes: trees by first and last word, whose top is so many words after the first."""
@@ -99,7 +105,10 @@ def link(cells: Cells, back: bool, i: int, j: int, chunk: int) -> None:
         if e - i < chunk:
             add(cells, back, at(cells, TAIL_LINK, i, j), own, far, arc)
             for child in range(i, e + 1):
-                arc, whole = at(cells, ARCS + int(e + 1 < j), j, child), at(cells, WHOLE + child - i, i, e)
+                arc, whole = (
+                    at(cells, ARCS + int(e + 1 < j), j, child),
+                    at(cells, WHOLE + child - i, i, e),
+                )
                 add(cells, back, at(cells, EMBEDDED, j, i), whole, near, arc)
 
 
@@ -125,7 +134,14 @@ def close(cells: Cells, back: bool, tags: Ints, n_tags: int, i: int, j: int) -> 
         side = LEFT if plane < AHEAD else RIGHT
         head, far = (j, i) if side == LEFT else (i, j)
         stop = stops + (tags[head] * 2 + side) * 2 + int(i < j)
-        add(cells, back, at(cells, CLOSED + plane, head, far), at(cells, plane, head, far), stop, ONE)
+        add(
+            cells,
+            back,
+            at(cells, CLOSED + plane, head, far),
+            at(cells, plane, head, far),
+            stop,
+            ONE,
+        )
 
 
 @compiled
@@ -148,7 +164,10 @@ def sum_bounded(cells: Cells, back: bool, tags: Ints, n_tags: int, chunk: int) -
                 close(cells, back, tags, n_tags, i, j)
             elif width < chunk:
                 for head in range(i, j + 1):
-                    left, right = at(cells, CLOSED + WIDE, head, i), at(cells, CLOSED + AHEAD, head, j)
+                    left, right = (
+                        at(cells, CLOSED + WIDE, head, i),
+                        at(cells, CLOSED + AHEAD, head, j),
+                    )
                     add(cells, back, at(cells, WHOLE + head - i, i, j), left, right, ONE)
         for root in range(n if width == n else 0):
             left, right = at(cells, CLOSED + WIDE, root, 0), at(cells, CLOSED + AHEAD, root, n - 1)
@@ -159,10 +178,11 @@ SUM_BOUNDED = Kernel(sum_bounded, "the left-corner teacher")
 
 
 class SharedFeatures(NamedTuple):
-    """Which features each outcome has, as pairs of a row (outcome) and a feature; F features in all.
+    """Which features each outcome has, as pairs of a row (outcome) and a feature; F features in
+    all.
 
-    Rows of `choose` are (T + 1, 2, T), heads with ROOT last, sides, children; of `stop` (T, 2, 2, 2), head,
-    side, has children, going on or stopping.
+    Rows of `choose` are (T + 1, 2, T), heads with ROOT last, sides, children; of `stop` (T, 2, 2,
+    2), head, side, has children, going on or stopping.
     """
 
     choose_rows: Ints
@@ -194,7 +214,10 @@ class SharedFeatures(NamedTuple):
                 at = ((), ("side", side), ("valence", has_children), ("both", side, has_children))
                 row = ((head * 2 + side) * 2 + has_children) * 2 + stops
                 stop += numbered(row, [(*key, *where) for key in given for where in at])
-        (choose_rows, choose_features), (stop_rows, stop_features) = np.array(choose).T, np.array(stop).T
+        (choose_rows, choose_features), (stop_rows, stop_features) = (
+            np.array(choose).T,
+            np.array(stop).T,
+        )
         return cls(choose_rows, choose_features, stop_rows, stop_features, len(ids))
 
     def model(self, weights: Floats, n_tags: int) -> DmvModel:

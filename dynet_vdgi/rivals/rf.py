@@ -9,14 +9,16 @@ structured prediction": the parser predicts its own input, starts from random de
 own parses, those of all passes (as in DAgger, Ross et al. 2011, "A reduction of imitation learning to no-regret
 online learning"). The features of a state, smoothing and the beam are ours.
 
-The model is generative: given the tags of the two words on top of the stack, it chooses whether to shift or
-to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in `paper.transitions`. All
-derivations in a beam have read equally many words; between two shifts a beam is also searched for reductions.
-The potentials of a rule table are factors of the arcs. The potential of the root would come too late for a
-beam, so at each reduction a derivation's score changes with the best root that is still possible. Time is
-linear in the words for stacks of bounded depth.
+The model is generative: given the tags of the two words on top of the stack, it chooses whether to
+shift or to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in
+`paper.transitions`. All derivations in a beam have read equally many words; between two shifts a
+beam is also searched for reductions. The potentials of a rule table are factors of the arcs. The
+potential of the root would come too late for a beam, so at each reduction a derivation's score
+changes with the best root that is still possible. Time is linear in the words for stacks of bounded
+depth.
 
-Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T says that there is no word.
+Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T says that there is
+no word.
 """
 
 from __future__ import annotations
@@ -113,7 +115,8 @@ def add(beam: Beam, score: float, source: Beam, row: int, action: int, word: int
 
 @compiled
 def best_root(beam: Beam, row: int, gone: int, roots: Floats, later: Floats, read: int) -> float:
-    """The highest root potential of the unread words and those on the stack, except the word `gone`."""
+    """The highest root potential of the unread words and those on the stack, except the word
+    `gone`."""
     best = later[read]
     for k in range(beam.depth[row]):
         word = beam.stack[row, k]
@@ -135,7 +138,8 @@ def reduce_all(
                 add(into, beam.score[row], beam, row, WAIT, beam.stack[row, 0])
             continue
         below, top = beam.stack[row, depth - 2], beam.stack[row, depth - 1]
-        reduces = tables.reduces[tags[below], tags[top], 1] if read < n else 0.0  # the only thing to do
+        # the only thing to do
+        reduces = tables.reduces[tags[below], tags[top], 1] if read < n else 0.0
         before = best_root(beam, row, -1, roots, later, read)
         for action, head, gone in ((LEFT, top, below), (RIGHT, below, top)):
             after = best_root(beam, row, gone, roots, later, read)
@@ -160,7 +164,8 @@ def shift_all(beam: Beam, into: Beam, tags: Ints, tables: Tables, read: int) -> 
 
 @compiled
 def search(tags: Ints, potentials: Floats, tables: Tables, room: BeamRoom) -> Beam:
-    """The best derivations found, whole ones; scores are logarithms of joint probabilities with factors.
+    """The best derivations found, whole ones; scores are logarithms of joint probabilities with
+    factors.
 
     `potentials` (n + 1) * n, logarithms by head, ROOT first, and dependent.
     """
@@ -187,7 +192,8 @@ def search(tags: Ints, potentials: Floats, tables: Tables, room: BeamRoom) -> Be
 
 @compiled
 def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats, room: BeamRoom) -> float:
-    """Adds the derivations' actions and arcs (n + 1) * n, weighted by shares of the beam's probability.
+    """Adds the derivations' actions and arcs (n + 1) * n, weighted by shares of the beam's
+    probability.
 
     Returns the logarithm of the sum of their probabilities with factors.
     """
@@ -224,7 +230,12 @@ def expect(beam: Beam, tags: Ints, counts: Tables, marginals: Floats, room: Beam
 
 @compiled
 def count_sentence(
-    tags: Ints, potentials: Floats, tables: Tables, counts: Tables, marginals: Floats, room: BeamRoom
+    tags: Ints,
+    potentials: Floats,
+    tables: Tables,
+    counts: Tables,
+    marginals: Floats,
+    room: BeamRoom,
 ) -> float:
     """`expect` of the derivations that are found."""
     return expect(search(tags, potentials, tables, room), tags, counts, marginals, room)
@@ -234,16 +245,21 @@ COUNT_SENTENCE = Kernel(count_sentence, "the RF teacher")
 
 
 RANDOMNESS = 1.0
-"""Parameter of the symmetric Dirichlet distributions of first decisions: 1 is any distribution alike."""
+"""Parameter of the symmetric Dirichlet distributions of first decisions: 1 is any distribution
+alike."""
 
 
 class RfSettings(TeacherSettings, frozen=True, tag_field="kind", tag="rf"):
     """RF: a parser that counts in its own parses, see `rivals.rf`."""
 
-    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    max_len: Annotated[
+        int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")
+    ] = 15
     iterations: Annotated[int, Meta(ge=1, description="passes, each with longer sentences")] = 15
     beam: Annotated[int, Meta(ge=1, description="derivations that are kept at a word")] = 8
-    smoothing: Annotated[float, Meta(gt=0, description="pseudo-counts from the shorter context")] = 1.0
+    smoothing: Annotated[
+        float, Meta(gt=0, description="pseudo-counts from the shorter context")
+    ] = 1.0
 
 
 class BabyStep(NamedTuple):
@@ -260,7 +276,9 @@ def no_counts(n_tags: int) -> Tables:
 def random_start(n_tags: int, seed: int) -> Tables:
     """Random actions; all tags alike."""
     rng = np.random.default_rng(seed)
-    reduces, side = np.log(rng.dirichlet((RANDOMNESS, RANDOMNESS), size=(2, n_tags + 1, n_tags + 1)) + 1e-9)
+    reduces, side = np.log(
+        rng.dirichlet((RANDOMNESS, RANDOMNESS), size=(2, n_tags + 1, n_tags + 1)) + 1e-9
+    )
     return Tables(reduces, side, np.full((n_tags + 1, n_tags + 1, n_tags), -np.log(n_tags)))
 
 
@@ -278,12 +296,19 @@ def smoothed(counts: Tables, smoothing: float) -> Tables:
     return Tables(*found)
 
 
-def count(text: Packed, tables: Tables, beam: int, counts: Tables, longest: int | None = None) -> tuple[float, Floats]:
+def count(
+    text: Packed, tables: Tables, beam: int, counts: Tables, longest: int | None = None
+) -> tuple[float, Floats]:
     """Adds the expected counts of sentences; log of the beams' probability, and that of each arc.
 
     `longest`: longer sentences are left out.
     """
-    potentials, marginals, total, end = np.log(text.potentials), np.zeros_like(text.potentials), 0.0, 0
+    potentials, marginals, total, end = (
+        np.log(text.potentials),
+        np.zeros_like(text.potentials),
+        0.0,
+        0,
+    )
     room = room_for(beam, int(np.diff(text.first).max(initial=0)))
     for first, last in zip(text.first.tolist(), text.first[1:].tolist()):
         n = last - first
@@ -304,7 +329,8 @@ class RfModel:
 
 
 class RasooliFaili(SymbolTeacher[RfModel]):
-    """The teacher: `RasooliFaili(iterations=15).fit(text, prior)`, with the numbers of `RfSettings`."""
+    """The teacher: `RasooliFaili(iterations=15).fit(text, prior)`, with the numbers of
+    `RfSettings`."""
 
     name = "RF"
     kind = RfSettings

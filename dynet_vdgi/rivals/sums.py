@@ -1,9 +1,9 @@
 """Sums over trees, for models that differ in what a half-tree knows of its children.
 
-A model's *sweep* says once, with `add`, which products of cells are added to which cells. Forwards it gives
-Z, the sum over all projective trees with one root of the products of their factors. Backwards, taking the
-same steps in reverse, it gives the derivatives of log Z. A factor times its derivative is how often trees are
-expected to have it. Words are 0..n-1 here.
+A model's *sweep* says once, with `add`, which products of cells are added to which cells. Forwards
+it gives Z, the sum over all projective trees with one root of the products of their factors.
+Backwards, taking the same steps in reverse, it gives the derivatives of log Z. A factor times its
+derivative is how often trees are expected to have it. Words are 0..n-1 here.
 
 Letters: n words, N words of all sentences, K rows of a word (1, or its hidden subsymbols).
 """
@@ -26,7 +26,8 @@ ONE, Z, TABLES = range(3)
 
 
 class Cells(NamedTuple):
-    """All numbers of a sum: ONE, Z, the tables, the sentence's potentials, and then planes of rows x rows."""
+    """All numbers of a sum: ONE, Z, the tables, the sentence's potentials, and then planes of rows
+    x rows."""
 
     values: Floats
     gradients: Floats  # the derivatives of log Z; those by tables add up over sentences
@@ -43,7 +44,8 @@ def at(cells: Cells, plane: int, i: int, j: int) -> int:
 
 @compiled
 def add(cells: Cells, back: bool, target: int, one: int, two: int, three: int) -> None:
-    """Adds the product of three cells to the target; backwards, what it contributes to their derivatives."""
+    """Adds the product of three cells to the target; backwards, what it contributes to their
+    derivatives."""
     values, gradients = cells.values, cells.gradients
     if back:
         own = gradients[target]
@@ -101,7 +103,8 @@ def summed(
         )
         cells = Cells(values, gradients, first_potential, first_plane, n * rows)
         arguments = *(each[start:stop] for each in words), *more
-        cost, scale, step = work * work_of_trees(n), 0.0, min(1.0, 200.0 / n)  # cannot jump over the range
+        # cannot jump over the range
+        cost, scale, step = work * work_of_trees(n), 0.0, min(1.0, 200.0 / n)
         for _ in range(500 + n):  # no scale exceeds exp(700)
             values[own] = text.potentials[place:end] * math.exp(scale)
             values[Z] = values[chart] = 0.0
@@ -120,5 +123,7 @@ def summed(
     ends = np.cumsum([table.size for table in tables])[:-1]
     counts = np.split(gradients[TABLES:first_potential] * flat, ends)
     return TreeSums(
-        [count.reshape(table.shape) for count, table in zip(counts, tables)], arcs, checked_log_z(log_z, text)
+        [count.reshape(table.shape) for count, table in zip(counts, tables)],
+        arcs,
+        checked_log_z(log_z, text),
     )

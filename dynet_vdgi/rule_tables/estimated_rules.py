@@ -27,7 +27,9 @@ def estimated_rules(names: Sequence[str], rules: RuleSet, max_len: int, tags: st
     """
     sentences = (s for name in names for s in reading.read(name, heads="required", tags=tags))
     shown = [files.shown(name) for name in names]
-    return estimated_in(sentences, rules, max_len, [Path(name).name for name in shown], ", ".join(shown))
+    return estimated_in(
+        sentences, rules, max_len, [Path(name).name for name in shown], ", ".join(shown)
+    )
 
 
 def estimated_in(
@@ -40,7 +42,10 @@ def estimated_in(
     Raises: DataError, no sentence is left to count in.
     """
     prepared = sentences_for_estimate(sentences, max_len)
-    n_sentences, n_words = count(len(prepared.sentences), "sentence"), count(prepared.n_words, "word")
+    n_sentences, n_words = (
+        count(len(prepared.sentences), "sentence"),
+        count(prepared.n_words, "word"),
+    )
     logger.info("counted in: %s, %s", n_sentences, n_words)
     for dropped in prepared.dropped:
         logger.info("  dropped %s", dropped)

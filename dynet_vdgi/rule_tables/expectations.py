@@ -2,14 +2,15 @@
 
 expectation(H > M) = gold arcs H > M / ordered pairs of two words of one sentence, tagged H and M
 
-A sentence with n_H and n_M words of these tags has n_H * n_M such pairs, n_H * (n_H - 1) if H = M, and
-n_M if H is ROOT, which occurs once. A rule of tag classes sums arcs and pairs over all tag pairs that it
-matches.
+A sentence with n_H and n_M words of these tags has n_H * n_M such pairs, n_H * (n_H - 1) if H = M,
+and n_M if H is ROOT, which occurs once. A rule of tag classes sums arcs and pairs over all tag
+pairs that it matches.
 
-Source: the paper says only that expectations are estimated from the training part. The definition was recovered
-from the authors' released French file: over projective sentences of at most ten words, without punctuation, it
-reproduces all thirteen values to three decimals. The estimate is a rate per pair, although posterior regularisation
-compares it with the count in a sentence; the released code does so, too.
+Source: the paper says only that expectations are estimated from the training part. The definition
+was recovered from the authors' released French file: over projective sentences of at most ten
+words, without punctuation, it reproduces all thirteen values to three decimals. The estimate is a
+rate per pair, although posterior regularisation compares it with the count in a sentence; the
+released code does so, too.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ MAX_LEN = 10
 
 @dataclass(frozen=True)
 class Estimate:
-    """Counts for K rules: arcs `arcs` (K,) out of possible `pairs` (K,), in `n_sentences` sentences."""
+    """Counts for K rules: arcs `arcs` (K,) out of possible `pairs` (K,), in `n_sentences`
+    sentences."""
 
     rules: RuleSet  # as given; their own expectations are not used
     arcs: tuple[int, ...]
@@ -53,9 +55,11 @@ class Estimate:
         return [rule for rule, pairs in zip(self.rules.rules, self.pairs) if not pairs]
 
     def rule_file(self, names: Sequence[str], max_len: int = MAX_LEN) -> str:
-        """The text of a rule file with the estimates, to three decimals, and the classes of `rules`.
+        """The text of a rule file with the estimates, to three decimals, and the classes of
+        `rules`.
 
-        Comments at the top record how they were made. Rules keep their order; `parse_rules` reads the text.
+        Comments at the top record how they were made. Rules keep their order; `parse_rules` reads
+        the text.
 
         Args:
             names: the sources of the sentences, for the comments.
@@ -77,11 +81,13 @@ class Estimate:
         return "\n".join(lines) + "\n"
 
 
-def sentences_for_estimate(sentences: Iterable[Sentence], max_len: int = MAX_LEN) -> filtering.Prepared:
+def sentences_for_estimate(
+    sentences: Iterable[Sentence], max_len: int = MAX_LEN
+) -> filtering.Prepared:
     """The sentences in which expectations are counted, and a record of those dropped.
 
-    Punctuation is removed and its children re-attached; then sentences that are not projective or longer than
-    `max_len` words are dropped.
+    Punctuation is removed and its children re-attached; then sentences that are not projective or
+    longer than `max_len` words are dropped.
 
     Raises: ConfigError, `max_len` is below 1.
     """
@@ -101,9 +107,13 @@ def estimate(sentences: Iterable[Sentence], rules: RuleSet) -> Estimate:
         if sentence.heads is None:
             raise ValueError(f"sentence {n_sentences} has no heads")
         tags = (ROOT, *sentence.tags)
-        arcs.update(rule_of.get((tags[head], tag), -1) for head, tag in zip(sentence.heads, sentence.tags))
+        arcs.update(
+            rule_of.get((tags[head], tag), -1) for head, tag in zip(sentence.heads, sentence.tags)
+        )
         n_words = Counter(tags)
         for (head_tag, tag), rule in rule_of.items():
             pairs[rule] += n_words[head_tag] * (n_words[tag] - (head_tag == tag))
     every_rule = range(len(rules))
-    return Estimate(rules, tuple(arcs[k] for k in every_rule), tuple(pairs[k] for k in every_rule), n_sentences)
+    return Estimate(
+        rules, tuple(arcs[k] for k in every_rule), tuple(pairs[k] for k in every_rule), n_sentences
+    )

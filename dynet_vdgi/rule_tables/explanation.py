@@ -1,8 +1,9 @@
-"""How much each part of a rule table contributes to the arcs of a sentence, and how parts read its words.
+"""How much each part of a rule table contributes to the arcs of a sentence, and how parts read its
+words.
 
-Contributions follow the order of the table: from the first line to the last, each part adds its change to
-the result of all parts before it. So their sum is `Prior.potentials`, and an exception is charged with the
-difference from the rule that it is an exception to.
+Contributions follow the order of the table: from the first line to the last, each part adds its
+change to the result of all parts before it. So their sum is `Prior.potentials`, and an exception is
+charged with the difference from the rule that it is an exception to.
 
 Letters: n words.
 """
@@ -38,7 +39,8 @@ Seen = tuple[Floats, list[str]]
 
 @dataclass(frozen=True)
 class Reading:
-    """A word, 1..n, that a part reads as another tag or gives another symbol for the dependency model."""
+    """A word, 1..n, that a part reads as another tag or gives another symbol for the dependency
+    model."""
 
     word: int
     part: str
@@ -67,7 +69,10 @@ class PartByPart:
             self._growing = [(RULES, Prior(rules, prior.text, 0.0)), (DISTANCE, prior)]
         else:
             self._growing = [
-                (part.name, Prior(replace(some, table=replace(some.table, settings=())), prior.text))
+                (
+                    part.name,
+                    Prior(replace(some, table=replace(some.table, settings=())), prior.text),
+                )
                 for part, some in rules.growing()
                 if some.table  # it always has one
             ]
@@ -82,7 +87,11 @@ class PartByPart:
             found[part], whole = grown - whole, grown
         for setting, added in self.prior.additions(view):
             found[self.prior.rules.part_at(setting.line).name] += added
-        return {part: added for part, added in found.items() if np.abs(added[:, 1:]).max(initial=0.0) > 1e-9}
+        return {
+            part: added
+            for part, added in found.items()
+            if np.abs(added[:, 1:]).max(initial=0.0) > 1e-9
+        }
 
     def readings(self, sentence: Sentence) -> list[Reading]:
         """The parts' readings of the sentence's words, in the order of reading."""
@@ -111,7 +120,8 @@ def alternatives(potentials: Floats, heads: Sequence[int]) -> list[Alternative]:
 
 
 def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fact]) -> list[str]:
-    """Messages about facts whose removal would change neither the potentials nor the symbols of the text.
+    """Messages about facts whose removal would change neither the potentials nor the symbols of the
+    text.
 
     For a long text, its first COMPARED sentences decide.
     """
@@ -133,7 +143,9 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
             continue
         if not fact.cases:
             why = "it is worth 0 cases"
-        elif any(changes({**facts, name: Fact(value, fact.cases)}) for value in {0.0, 1.0} - {fact.value}):
+        elif any(
+            changes({**facts, name: Fact(value, fact.cases)}) for value in {0.0, 1.0} - {fact.value}
+        ):
             why = "the text already shows this" + (" order" if name in ORDERS else "")
         else:
             why = f"no arc and no symbol in {where} depends on it"
@@ -143,11 +155,14 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
 
 def _seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
     """Everything about a prior that a teacher can see, in the first sentences."""
-    return [(prior.potentials(sentence), prior.view(sentence).symbols) for sentence in text[:COMPARED]]
+    return [
+        (prior.potentials(sentence), prior.view(sentence).symbols) for sentence in text[:COMPARED]
+    ]
 
 
 def explained(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
-    """Each part's contribution to the arcs of a tree, and to the best other head of each word; in nats."""
+    """Each part's contribution to the arcs of a tree, and to the best other head of each word; in
+    nats."""
     pieces = PartByPart(prior)
     additions, potentials = pieces.additions(sentence), prior.potentials(sentence)
     readings: dict[int, list[str]] = {}

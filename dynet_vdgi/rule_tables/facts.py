@@ -56,7 +56,8 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
     """The facts of a file's text, for a table, by name.
 
     Raises:
-        ConfigError: a line is malformed, is about nothing that the table uses, or repeats another line;
+        ConfigError: a line is malformed, is about nothing that the table uses, or repeats another
+        line;
             there are no facts; the table uses none. The message names file and line.
     """
     names = accepted(rules)
@@ -79,7 +80,9 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
         for measure, _, _ in of_measures({name: facts[name]}):
             if measure in said:
                 other = said[measure]
-                raise ConfigError(f"{place}: '{name}' and '{other}' are about the same; leave one out")
+                raise ConfigError(
+                    f"{place}: '{name}' and '{other}' are about the same; leave one out"
+                )
             said[measure] = name
     if not facts:
         raise ConfigError(f"{path}: no facts (one a line, such as objects = before)")
@@ -120,12 +123,14 @@ def _number(column: str, place: str, otherwise: str = "") -> float:
 
 
 def load_facts(path: str | Path, rules: RuleSet) -> dict[str, Fact]:
-    """The facts of a file, for a table. Raises: ConfigError, as `parse_facts`, or the file cannot be read."""
+    """The facts of a file, for a table. Raises: ConfigError, as `parse_facts`, or the file cannot
+    be read."""
     return parse_facts(read_table(path, "facts"), rules, str(path))
 
 
 def with_facts(text: Text, facts: Mapping[str, Fact], cases: Mapping[str, int]) -> Text:
-    """The text's measures combined with facts; `cases`: the number of cases for each measure of the text."""
+    """The text's measures combined with facts; `cases`: the number of cases for each measure of the
+    text."""
     measures = dict(text.measures)
     for name, fact, _ in of_measures(facts):
         if name in measures:

@@ -1,12 +1,14 @@
-"""Measures of a text, such as how often its verbs come last, which turn lines of a rule table on and off.
+"""Measures of a text, such as how often its verbs come last, which turn lines of a rule table on
+and off.
 
-A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and `unless`:
+A *measure* is a number from 0 to 1 that a table defines and that its lines refer to with `if` and
+`unless`:
 
 measure NAME = KIND GROUP | GROUP ... ; from LOW ; to HIGH
 
-Its value is the share of cases of the KIND that support it, rescaled: LOW becomes 0, HIGH becomes 1,
-values in between in proportion (LOW may be above HIGH). After n cases it is multiplied by n / (n +
-`table.HALF_WEIGHT_CASES`). Several lines with one name are averaged. Kinds:
+Its value is the share of cases of the KIND that support it, rescaled: LOW becomes 0, HIGH becomes
+1, values in between in proportion (LOW may be above HIGH). After n cases it is multiplied by n / (n
++ `table.HALF_WEIGHT_CASES`). Several lines with one name are averaged. Kinds:
 
 ending A | B     sentences of three words or more with a word of A; for it: the ones that end with B
 beginning A | B  the same, that begin with B
@@ -129,8 +131,8 @@ def measure_syntax(kind: str) -> Syntax:
 class Text:
     """All measurements of one text, as plain data: it is kept in model files.
 
-    `found` holds the parts' own findings by setting name, `told` the facts about the language, which are
-    already part of `order` and `measures`.
+    `found` holds the parts' own findings by setting name, `told` the facts about the language,
+    which are already part of `order` and `measures`.
     """
 
     order: Statistics = field(default_factory=Statistics)

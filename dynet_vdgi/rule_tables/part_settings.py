@@ -29,10 +29,10 @@ _CONDITIONS = re.compile(r"(?:if (\S+(?: and \S+)*)(?: |$))?(?:unless (\S+))?")
 class Syntax:
     """The form of a setting's line.
 
-    `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or "names".
-    A `repeatable` setting may have several lines; one that is not `weighed` has no number; with `more`, the
-    last group may occur several times. `needs`:
-    options that are required, with one name each.
+    `groups` names its groups of words, `options` tells the kind of each option: "number", "tags" or
+    "names". A `repeatable` setting may have several lines; one that is not `weighed` has no number;
+    with `more`, the last group may occur several times. `needs`: options that are required, with
+    one name each.
     """
 
     groups: tuple[str, ...] = ()
@@ -52,7 +52,8 @@ class Syntax:
 
 @dataclass(frozen=True)
 class Setting:
-    """One line. `conditions` are measures after `if`; that after `unless`, if any, counts as 1 - its value."""
+    """One line. `conditions` are measures after `if`; that after `unless`, if any, counts as 1 -
+    its value."""
 
     name: str
     weight: float
@@ -106,7 +107,9 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         if option in options:
             raise ValueError(f"'{name}' has the option '{option}' twice")
         if not values or (kind == "number" and len(values) > 1):
-            raise ValueError(f"the option '{option}' of '{name}' needs {'one number' if kind == 'number' else kind}")
+            raise ValueError(
+                f"the option '{option}' of '{name}' needs {'one number' if kind == 'number' else kind}"
+            )
         if kind == "number":
             options[option] = number_of(values[0], f"the option '{option}' of '{name}'", -math.inf)
         else:
@@ -115,17 +118,22 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         given = options.get(needed)
         if not isinstance(given, tuple) or len(given) != 1:
             expected = syntax.example(name)
-            raise ValueError(f"'{name}' needs the option '{needed}' with one name (expected {expected})")
+            raise ValueError(
+                f"'{name}' needs the option '{needed}' with one name (expected {expected})"
+            )
     return Setting(name, weight, tuple(groups), options, conditions, unless, line)
 
 
 def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], tuple[str, ...]]:
-    """The tokens before the conditions at the end of a line, the measures after `if`, and that after `unless`."""
+    """The tokens before the conditions at the end of a line, the measures after `if`, and that
+    after `unless`."""
     place = next((k for k, token in enumerate(tokens) if token in ("if", "unless")), len(tokens))
     tail = " ".join(tokens[place:])
     match = _CONDITIONS.fullmatch(tail)
     if match is None:
-        raise ValueError(f"expected 'if A', 'if A and B', 'unless B' or 'if A unless B' (found {tail})")
+        raise ValueError(
+            f"expected 'if A', 'if A and B', 'unless B' or 'if A unless B' (found {tail})"
+        )
     wanted, unless = (tuple(found.split(" and ")) if found else () for found in match.groups())
     return tokens[:place], wanted, unless
 
@@ -155,7 +163,9 @@ def number_of(token: str, what: str, least: float) -> float:
     except ValueError:
         raise ValueError(f"{what} must be a number (found {token})") from None
     if not math.isfinite(value) or value < least:
-        raise ValueError(f"{what} must be {'0 or more' if least == 0 else 'a finite number'} (found {token})")
+        raise ValueError(
+            f"{what} must be {'0 or more' if least == 0 else 'a finite number'} (found {token})"
+        )
     return value
 
 

@@ -18,7 +18,9 @@ from functools import cached_property, lru_cache
 
 from dynet_vdgi.features.atoms import values_of
 
-_PATTERN = re.compile(r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?")
+_PATTERN = re.compile(
+    r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
+)
 
 _TOKEN = re.compile(r"[^\s\[\]|;]+(?:\[[^\[\]]*\])?|\||;|\[|\]")
 
@@ -39,7 +41,8 @@ def features_of(column: str) -> Mapping[str, frozenset[str]]:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A tag and a condition on one feature: it has one of `values`; if there are none, it must be missing."""
+    """A tag and a condition on one feature: it has one of `values`; if there are none, it must be
+    missing."""
 
     tag: str
     feature: str = ""
@@ -50,10 +53,14 @@ class Pattern:
         """The pattern from its notation in a table. Raises: ValueError, the text is not a pattern."""
         match = _PATTERN.fullmatch(text)
         if match is None or (match["name"] and bool(match["absent"]) == bool(match["values"])):
-            raise ValueError(f"'{text}' is no tag (expected such as VERB, VERB[VerbForm=Part] or PRON[-Case])")
+            raise ValueError(
+                f"'{text}' is no tag (expected such as VERB, VERB[VerbForm=Part] or PRON[-Case])"
+            )
         if not match["name"]:
             return cls(match["tag"])
-        return cls(match["tag"], match["name"], frozenset((match["values"] or "").split("|")) - {""})
+        return cls(
+            match["tag"], match["name"], frozenset((match["values"] or "").split("|")) - {""}
+        )
 
     def fits(self, tag: str, features: Mapping[str, frozenset[str]]) -> bool:
         """Whether a word with this tag and these features fits the pattern."""
@@ -75,11 +82,15 @@ class Group:
     def __post_init__(self) -> None:
         tags = frozenset(p.tag for p in self.patterns if not p.feature)
         object.__setattr__(self, "plain", tags)
-        object.__setattr__(self, "special", tuple(p for p in self.patterns if p.feature and p.tag not in tags))
+        object.__setattr__(
+            self, "special", tuple(p for p in self.patterns if p.feature and p.tag not in tags)
+        )
 
     plain: frozenset[str] = frozenset()
     special: tuple[Pattern, ...] = ()
-    known: dict[tuple[str, str], bool] = field(default_factory=dict, init=False, compare=False, repr=False)
+    known: dict[tuple[str, str], bool] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
     """Cached answers for tags and FEATS, as far as special patterns decide."""
 
     @classmethod

@@ -1,7 +1,7 @@
 """Beliefs about arcs before anything is learnt, as one log-potential for every arc of a sentence.
 
-All consumers use this module. `rules` describes the tables behind it. Potentials are in nats, and only their
-differences within a column, the possible heads of one word, have a meaning.
+All consumers use this module. `rules` describes the tables behind it. Potentials are in nats, and
+only their differences within a column, the possible heads of one word, have a meaning.
 
 Letters: n words, K tags that a table or the statistics mention.
 """
@@ -34,8 +34,8 @@ from dynet_vdgi.rule_tables.word_orders import Fact
 from dynet_vdgi.system.array_types import Flags, Floats, Ints
 
 SHORT_ARCS = 0.05
-"""For rule files without parts: penalty per word skipped by an arc. It is far smaller than a rule, so it only
-decides among trees that follow equally many rules."""
+"""For rule files without parts: penalty per word skipped by an arc. It is far smaller than a rule,
+so it only decides among trees that follow equally many rules."""
 
 LEAST_FACTOR = 0.05
 """Parts with less influence than this in a text are left out."""
@@ -47,10 +47,12 @@ LEFT, RIGHT = range(2)  # side of a dependent, seen from its head: indices into 
 
 
 class Prior:
-    """Log-potentials of arcs from rules, and from measurements of a text where a table asks for them.
+    """Log-potentials of arcs from rules, and from measurements of a text where a table asks for
+    them.
 
-    A rule file without parts is a table with rule strength 1 and short arcs `short`. Without a text, edge
-    statistics and measures have no influence. In a text that is a mirror image, left and right are swapped.
+    A rule file without parts is a table with rule strength 1 and short arcs `short`. Without a
+    text, edge statistics and measures have no influence. In a text that is a mirror image, left and
+    right are swapped.
     """
 
     shares = np.ones(1)
@@ -58,7 +60,9 @@ class Prior:
     learns_shares = False
     log_p = None
 
-    def __init__(self, rules: RuleSet, text: Text | Statistics | None = None, short: float = SHORT_ARCS) -> None:
+    def __init__(
+        self, rules: RuleSet, text: Text | Statistics | None = None, short: float = SHORT_ARCS
+    ) -> None:
         self.rules = rules
         self.text = Text(text) if isinstance(text, Statistics) else text or Text()
         self.statistics = self.text.order
@@ -76,15 +80,21 @@ class Prior:
         self._name_run = self._weights(self._table.name_run)
         self._joined = self._group_flags(self._table.conjunct)
         self._barred = self._group_flags(self._table.clause_barrier)
-        self._settings: list[tuple[Setting, Kind]] = []  # those with an effect, their numbers adapted
+        # those with an effect, their numbers adapted
+        self._settings: list[tuple[Setting, Kind]] = []
         for setting in self._table.settings:
             if not _is_silent(setting, self.text):
-                counting = replace(setting, weight=setting.weight * self.text.factor(setting), cache={})
+                counting = replace(
+                    setting, weight=setting.weight * self.text.factor(setting), cache={}
+                )
                 self._settings.append((counting, KINDS_BY_NAME[setting.name]))
 
     @classmethod
-    def of_text(cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None) -> Prior:
-        """The prior of a text, sentences without punctuation; `facts` are further knowledge of the language.
+    def of_text(
+        cls, rules: RuleSet, sentences: Iterable[Sentence], facts: Mapping[str, Fact] | None = None
+    ) -> Prior:
+        """The prior of a text, sentences without punctuation; `facts` are further knowledge of the
+        language.
 
         Raises: ConfigError, there are facts, and the text is read in mirror image.
         """
@@ -100,7 +110,9 @@ class Prior:
         empty = cls(rules, text)
         views = _Views(empty, [sentence for sentence in sentences if len(sentence)])
         text = replace(text, measures=levels(table.measures, views))
-        shown = {measure.name: 0 if measure.kind == TOLD else len(views) for measure in table.measures}
+        shown = {
+            measure.name: 0 if measure.kind == TOLD else len(views) for measure in table.measures
+        }
         text = with_facts(text, text.told, shown)
         found: dict[str, Any] = {}
         for setting in table.settings:
@@ -113,7 +125,8 @@ class Prior:
     def from_json(cls, rules: RuleSet, data: Any) -> Prior:
         """The prior of a text saved by `Text.to_json`.
 
-        Raises: ModelError, a field is missing or does not have the type that the parts of the table find.
+        Raises: ModelError, a field is missing or does not have the type that the parts of the table
+        find.
         """
         text = Text.from_json(data)
         for name, finding in text.found.items():
@@ -162,14 +175,16 @@ class Prior:
         return {}
 
     def potentials(self, sentence: Sentence) -> Floats:
-        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0; arcs from ROOT have no distance.
+        """Log-potentials (n + 1, n + 1) of arcs [head, dependent], ROOT at 0; arcs from ROOT have
+        no distance.
 
         Column 0 and the diagonal have no meaning; all numbers are finite.
         """
         return self.all_potentials([sentence])[0]
 
     def potentials_of(self, views: Sequence[View]) -> list[Floats]:
-        """The log-potentials of `potentials` for views, in the order of the sentence even if mirrored."""
+        """The log-potentials of `potentials` for views, in the order of the sentence even if
+        mirrored."""
         found = [np.zeros((1, 1))] * len(views)
         for places, some in SideBySide.of(views):
             potentials = self._potentials(some)
@@ -181,7 +196,8 @@ class Prior:
         return found
 
     def additions(self, view: View) -> Iterator[tuple[Setting, Floats]]:
-        """The contribution to `potentials_of` of each part that looks at the whole sentence, in order."""
+        """The contribution to `potentials_of` of each part that looks at the whole sentence, in
+        order."""
         for setting, kind in self._settings:
             if kind.add is not None and view.n:
                 added = np.zeros((1, view.n + 1, view.n + 1))
@@ -235,7 +251,8 @@ class Prior:
         return potentials
 
     def _add_names(self, ids: Ints, arcs: Floats) -> None:
-        """From the first word of a run to the others. Changes arcs (k, n, n) in place, as the next two do."""
+        """From the first word of a run to the others. Changes arcs (k, n, n) in place, as the next
+        two do."""
         weight = self._name_run[ids]
         is_other = np.zeros(ids.shape, bool)
         is_other[:, 1:] = (ids[:, 1:] == ids[:, :-1]) & (weight[:, 1:] > 0)
@@ -252,25 +269,29 @@ class Prior:
             s, second = np.nonzero(member & (last_conjunction > np.maximum(last_member, last_verb)))
             joint = last_conjunction[s, second]
             first = last_member[s, joint]
-            is_pair = (first >= 0) & (first >= last_verb[s, joint])  # equal: the first conjunct is that verb
+            # equal: the first conjunct is that verb
+            is_pair = (first >= 0) & (first >= last_verb[s, joint])
             for dependent in (second, joint):
                 arcs[s[is_pair], first[is_pair], dependent[is_pair]] += self._table.conjunct.weight
 
-    def _add_barriers(self, ids: Ints, conjunction: Flags, subordinator: Flags, arcs: Floats) -> None:
+    def _add_barriers(
+        self, ids: Ints, conjunction: Flags, subordinator: Flags, arcs: Floats
+    ) -> None:
         assert self._table.clause_barrier is not None
         last_conjunction, last_subordinator = last_before(conjunction), last_before(subordinator)
         words = np.arange(ids.shape[1])
         for group in self._barred:
             member = group[ids]
-            # To the left of a head there is the dependent, so a conjunction after the last member of the
-            # group is a conjunction after the dependent.
+            # To the left of a head there is the dependent, so a conjunction after the last member
+            # of the group is a conjunction after the dependent.
             after_conjunction = (last_conjunction > last_before(member))[:, :, None]
             is_barred = after_conjunction | (last_subordinator[:, :, None] > words)
             is_barred &= member[:, None] & (words[:, None] > words)
             arcs -= self._table.clause_barrier.weight * is_barred
 
     def _tables(self, names: Sequence[str]) -> tuple[Floats, Floats]:
-        """Log-potentials of root arcs (K + 1,), and of others (2, K + 1, K + 1) by side, head, dependent."""
+        """Log-potentials of root arcs (K + 1,), and of others (2, K + 1, K + 1) by side, head,
+        dependent."""
         size = len(names) + 1
         weights = {side: np.zeros((size, size)) for side in SIDES}
         ids = {**self._ids, ROOT: 0}  # no other tag has a rule, so row 0 is free
@@ -330,7 +351,11 @@ def _is_silent(setting: Setting, text: Text) -> bool:
     """Whether a setting has no effect in a text."""
     kind = KINDS_BY_NAME[setting.name]
     unmeasured = kind.measure is not None and setting.name not in text.found
-    return text.factor(setting) <= LEAST_FACTOR or unmeasured or (kind.needs_gaps and not text.has_gaps)
+    return (
+        text.factor(setting) <= LEAST_FACTOR
+        or unmeasured
+        or (kind.needs_gaps and not text.has_gaps)
+    )
 
 
 def _mentioned(rules: RuleSet, table: Table) -> list[str]:

@@ -61,7 +61,8 @@ def part_of(content: str) -> str | None:
 
 
 def without_parts(text: str, names: Collection[str]) -> str:
-    """The text of a rule table without these parts; lines keep their numbers, and name the parts left out."""
+    """The text of a rule table without these parts; lines keep their numbers, and name the parts
+    left out."""
     lines, is_on = [], True
     for line in text.split("\n"):
         part = part_of(content_of(line))
@@ -90,7 +91,8 @@ def tags_named(content: str) -> list[str]:
 
 
 class Reader:
-    """Reads a simple rule file. `number` is the number of the present line, `lines` those of the rules."""
+    """Reads a simple rule file. `number` is the number of the present line, `lines` those of the
+    rules."""
 
     def __init__(self, path: str) -> None:
         self.path, self.number = path, 0
@@ -153,7 +155,9 @@ class Reader:
     def table(self) -> Table | None:
         """The contents besides rules and classes. Raises: ConfigError, something is missing."""
         if not self.rules:
-            raise ConfigError(f"{self.path}: no rules (one a line: head tag, dependent tag, expectation)")
+            raise ConfigError(
+                f"{self.path}: no rules (one a line: head tag, dependent tag, expectation)"
+            )
         return self.as_it_is()
 
     def as_it_is(self) -> Table | None:
@@ -177,7 +181,8 @@ class TableReader(Reader):
         if content.startswith("["):
             self.read_part(content)
         elif not self.parts:
-            self.parts.append(Part("", PART_KINDS[0], self.number))  # reported once, not for every line
+            # reported once, not for every line
+            self.parts.append(Part("", PART_KINDS[0], self.number))
             raise self.fault("in a file with parts every line belongs to one, such as [rules] (a)")
         elif "+=" in content:
             self.read_members(content)
@@ -193,8 +198,11 @@ class TableReader(Reader):
         header = _PART.match(content)
         name, kind = (header["name"].strip(), header["kind"]) if header else ("", None)
         if not name or kind is None or kind.strip() not in tuple(PART_KINDS):
-            self.parts.append(Part(name, PART_KINDS[0], self.number))  # the lines below belong to it
-            raise self.fault("expected a part's name and kind, such as [rules] (a); kinds are a, b, c and d")
+            # the lines below belong to it
+            self.parts.append(Part(name, PART_KINDS[0], self.number))
+            raise self.fault(
+                "expected a part's name and kind, such as [rules] (a); kinds are a, b, c and d"
+            )
         if name in [part.name for part in self.parts]:
             raise self.fault(f"part [{name}] is there twice")
         self.parts.append(Part(name, kind.strip(), self.number))
@@ -245,7 +253,9 @@ class TableReader(Reader):
         elif name == _VERB_FINAL:
             self.values[name] = Grouped(self.share(first), (tuple(others),))
         else:
-            self.values[name] = Grouped(self.number_in(first, f"'{name}'"), self.groups(" ".join(others)))
+            self.values[name] = Grouped(
+                self.number_in(first, f"'{name}'"), self.groups(" ".join(others))
+            )
 
     def setting(self, name: str, value: str) -> Setting:
         """punctuation = 2 ; most 2"""
@@ -265,7 +275,9 @@ class TableReader(Reader):
         if kind not in MEASURES:
             raise self.fault(f"no kind of measure '{kind}'{of_these(kind, MEASURES, 0.6)}")
         try:
-            setting = parse_setting(f"measure {name}", "1 " + value[len(kind) :], measure_syntax(kind), self.number)
+            setting = parse_setting(
+                f"measure {name}", "1 " + value[len(kind) :], measure_syntax(kind), self.number
+            )
         except ValueError as error:
             raise self.fault(str(error)) from None
         if setting.conditions or setting.unless:
@@ -333,7 +345,9 @@ class TableReader(Reader):
             if name in self.values and self.values.keys().isdisjoint(others):
                 raise ConfigError(f"{self.path}: '{name}' needs a line '{others[0]} = TAG ...'")
         if self.rules and "rule strength" not in self.values:
-            raise ConfigError(f"{self.path}: rules with weights need a line 'rule strength = NUMBER'")
+            raise ConfigError(
+                f"{self.path}: rules with weights need a line 'rule strength = NUMBER'"
+            )
         names = list(dict.fromkeys(measure.name for measure in self.measures))
         for setting in self.settings:
             for condition in (*setting.conditions, *setting.unless):

@@ -1,4 +1,5 @@
-"""Universal rules: the kinds of arcs a tree should hold (paper, section "Posterior Regularization").
+"""Universal rules: the kinds of arcs a tree should hold (paper, section "Posterior
+Regularization").
 
 A rule file is plain text, one rule a line, meant to be edited by a linguist:
 
@@ -7,9 +8,9 @@ A rule file is plain text, one rule a line, meant to be edited by a linguist:
     ROOT VERB 0.5              head tag, dependent tag, expectation
     VERB NOUN 0.5
 
-A name not declared as a class stands for the tag itself. `ROOT` as head tag is the root arc. Posterior
-regularisation takes it as what a rule arc is worth, or as a rate; other learners use only the rule's
-presence. Order does not matter, except that it is the order of the parameters lambda.
+A name not declared as a class stands for the tag itself. `ROOT` as head tag is the root arc.
+Posterior regularisation takes it as what a rule arc is worth, or as a rate; other learners use only
+the rule's presence. Order does not matter, except that it is the order of the parameters lambda.
 
 A rule file with parts is a rule table. It says more about arcs, for `prior.Prior`:
 
@@ -23,9 +24,10 @@ A rule file with parts is a rule table. It says more about arcs, for `prior.Prio
     except VERB VERB 0 left    whatever the rules say, the weight is this; may be negative; later lines win
     except VERB VERB 0 right if verb-final          in texts that are verb-final only (or: unless verb-final)
 
-Kinds: (a) one of the 13 published rules, (b) a property of language in general, (c) measured from the text
-at hand, (d) a convention of UD's annotation. A part is switched off by taking its lines away, or with
-`RuleSet.without`. Settings; NUMBER is in nats; tags stand for themselves, not for classes:
+Kinds: (a) one of the 13 published rules, (b) a property of language in general, (c) measured from
+the text at hand, (d) a convention of UD's annotation. A part is switched off by taking its lines
+away, or with `RuleSet.without`. Settings; NUMBER is in nats; tags stand for themselves, not for
+classes:
 
     rule strength = NUMBER           of a rule of weight 1; needed where there are rules
     short arcs = NUMBER              taken from an arc for each word between its ends
@@ -41,12 +43,13 @@ at hand, (d) a convention of UD's annotation. A part is switched off by taking i
                                      sentences end than begin
     verb = TAG ...                   tags of words that no pair of conjuncts has between it
     conjunct = NUMBER TAG ... | TAG ...
-        Groups of tags that can be joined. A word after a conjunction, with no verb and no word of its group
-        between the two, depends on the nearest word of its group before that conjunction, with no verb
-        between these two; and so does the conjunction.
+        Groups of tags that can be joined. A word after a conjunction, with no verb and no word of
+        its group between the two, depends on the nearest word of its group before that conjunction,
+        with no verb between these two; and so does the conjunction.
     clause barrier = NUMBER TAG ... | TAG ...
-        Taken from arcs to a word of these groups from a head further right, with a subordinator between the
-        two, or with a conjunction between the two and after it no word of the group before the head.
+        Taken from arcs to a word of these groups from a head further right, with a subordinator
+        between the two, or with a conjunction between the two and after it no word of the group
+        before the head.
     name run = NUMBER TAG ...        in a run of equal tags, one of these, the first word is the others' head
 
 Learners that count rules see a table's rules on both sides, without exceptions, with half the weight as
@@ -63,7 +66,13 @@ from pathlib import Path
 import numpy as np
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.rule_tables.rule_files import LEFT_OUT, Reader, TableReader, content_of, without_parts
+from dynet_vdgi.rule_tables.rule_files import (
+    LEFT_OUT,
+    Reader,
+    TableReader,
+    content_of,
+    without_parts,
+)
 from dynet_vdgi.rule_tables.table import ROOT, SIDES, Part, Rule, Table
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.limits import DEFAULTS, limit, read_table, to_raise
@@ -127,7 +136,8 @@ class RuleSet:
         }
 
     def index(self, tags: Sequence[str]) -> Ints:
-        """Rule (T + 1, T) by head tag (row 0: ROOT, row t + 1: tags[t]) and dependent tag; -1: no rule."""
+        """Rule (T + 1, T) by head tag (row 0: ROOT, row t + 1: tags[t]) and dependent tag; -1: no
+        rule."""
         pairs = self.pairs()
         table = [[pairs.get((head, dependent), -1) for dependent in tags] for head in (ROOT, *tags)]
         return np.array(table, dtype=np.int64).reshape(len(tags) + 1, len(tags))
@@ -165,9 +175,13 @@ class RuleSet:
         if len(set(names)) == len(parts):
             raise ConfigError("rules: nothing is left of the table without all of its parts")
         try:
-            return parse_rules(without_parts(self.text, names), f"<rules without {', '.join(names)}>")
+            return parse_rules(
+                without_parts(self.text, names), f"<rules without {', '.join(names)}>"
+            )
         except ConfigError as error:
-            raise ConfigError(f"{error}; another part cannot do without what was left out") from None
+            raise ConfigError(
+                f"{error}; another part cannot do without what was left out"
+            ) from None
 
     @property
     def left_out(self) -> list[str]:
@@ -182,7 +196,8 @@ class RuleSet:
     def growing(self) -> Iterator[tuple[Part, RuleSet]]:
         """Each part, with the table from the first part to this one.
 
-        A part's needs are met only from their own part on: a conjunct without conjunctions joins nothing.
+        A part's needs are met only from their own part on: a conjunct without conjunctions joins
+        nothing.
         """
         for number, part in enumerate(self.parts):
             later = [other.name for other in self.parts[number + 1 :]]
@@ -192,7 +207,8 @@ class RuleSet:
 
 
 def count(index: Ints, n_rules: int, tags: Sequence[int], heads: Sequence[Sequence[int]]) -> Floats:
-    """How often each of K rules holds in each of M trees of one sentence, the root arc included: -phi.
+    """How often each of K rules holds in each of M trees of one sentence, the root arc included:
+    -phi.
 
     Args:
         index: rule index (T + 1, T) of `RuleSet.index`.
@@ -215,9 +231,10 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     """Rules from the text of a rule file.
 
     Raises:
-        ConfigError: lines are malformed, a rule occurs twice, two rules match one pair of tags on one side,
-            there are too many tags, or there is no rule (in a table: no part); the message has a line for
-            each fault, with file and line.
+        ConfigError: lines are malformed, a rule occurs twice, two rules match one pair of tags on
+        one side,
+            there are too many tags, or there is no rule (in a table: no part); the message has a
+            line for each fault, with file and line.
     """
     lines = [content_of(line) for line in text.replace("\ufeff", "").split("\n")]
     reader = (TableReader if any(line.startswith("[") for line in lines) else Reader)(path)
@@ -225,7 +242,8 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     table = reader.as_it_is() if faults else reader.table()
     result = RuleSet(tuple(reader.rules), reader.classes, text, table)
     n_tags = len(result.mentioned_tags())
-    if n_tags > max(limit("tags"), DEFAULTS["tags"]):  # learning and parsing use tables by pairs of tags
+    # learning and parsing use tables by pairs of tags
+    if n_tags > max(limit("tags"), DEFAULTS["tags"]):
         raise ConfigError(f"{path}: rules for {n_tags} tags ({to_raise('tags', n_tags)})")
     faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
     if faults:
@@ -254,7 +272,8 @@ def _read_all(reader: Reader, text: str) -> list[tuple[int, str]]:
 
 
 def _doubled(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Lines whose rule matches a pair of tags already matched on that side by another rule, and remedy."""
+    """Lines whose rule matches a pair of tags already matched on that side by another rule, and
+    remedy."""
     owner: dict[tuple[str, str, str], int] = {}
     told = set()
     for line, rule in zip(lines, rules.rules):

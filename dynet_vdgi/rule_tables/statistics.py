@@ -1,12 +1,13 @@
 """Evidence about a language from a text without trees: word order, and the measures of a table.
 
-Function words stand on one side of the words they belong to, so one edge of a sentence has hardly any of
-them. A verb-final language hides this, because only verbs can end its sentences. There the edge is taken
-before the final verbs; verbs that begin sentences are treated likewise.
+Function words stand on one side of the words they belong to, so one edge of a sentence has hardly
+any of them. A verb-final language hides this, because only verbs can end its sentences. There the
+edge is taken before the final verbs; verbs that begin sentences are treated likewise.
 
-Conjunctions stand before the words that they join to the preceding text, in every language that the author of
-a rule table is likely to meet, so sentences begin with them and do not end with them. A text for which the
-opposite is true is taken for the mirror image of a language, and read from its end.
+Conjunctions stand before the words that they join to the preceding text, in every language that the
+author of a rule table is likely to meet, so sentences begin with them and do not end with them. A
+text for which the opposite is true is taken for the mirror image of a language, and read from its
+end.
 """
 
 from __future__ import annotations
@@ -27,21 +28,23 @@ MOST_ASYMMETRIC = 3.0
 """Limit of `Statistics.asymmetry`."""
 
 CLEARLY_MIRRORED = 1.0
-"""How far below 0 the asymmetry of conjunctions, smoothed by FEW_SENTENCES, must lie in a mirror image."""
+"""How far below 0 the asymmetry of conjunctions, smoothed by FEW_SENTENCES, must lie in a mirror
+image."""
 
 FEW_SENTENCES = 5
 """This many sentences alone do not turn a text round."""
 
-_Count = Annotated[float, msgspec.Meta(ge=0)]  # values of model files are checked, see `Text.from_json`
+# values of model files are checked, see `Text.from_json`
+_Count = Annotated[float, msgspec.Meta(ge=0)]
 
 
 @dataclass(frozen=True)
 class Statistics:
     """How many of the sentences with two words or more begin, and end, with each tag.
 
-    In a verb-final text the final verbs are left out, in a verb-initial one the initial verbs. A mirror image
-    is counted in the order of the original, to which `is_verb_final` also refers. The counts include the
-    cases that facts about the language are worth.
+    In a verb-final text the final verbs are left out, in a verb-initial one the initial verbs. A
+    mirror image is counted in the order of the original, to which `is_verb_final` also refers. The
+    counts include the cases that facts about the language are worth.
     """
 
     sentences: int = 0
@@ -70,7 +73,9 @@ class Statistics:
         text, facts = [tuple(tags) for tags in tagged if len(tags) > 1], facts or {}
         conjunctions = table.reading_order if table else ()
         begun, ended = (sum(tags[end] in conjunctions for tags in text) for end in (0, -1))
-        is_mirrored = math.log((begun + FEW_SENTENCES) / (ended + FEW_SENTENCES)) < -CLEARLY_MIRRORED
+        is_mirrored = (
+            math.log((begun + FEW_SENTENCES) / (ended + FEW_SENTENCES)) < -CLEARLY_MIRRORED
+        )
         if is_mirrored and facts:
             raise ConfigError(
                 "facts: word-order facts cannot be used with a text that is read backwards (its sentences "
@@ -100,7 +105,8 @@ class Statistics:
         )
 
     def asymmetry(self, tag: str) -> float:
-        """log((first + 1) / (last + 1)), at most MOST_ASYMMETRIC in size; 0 for a tag that was never seen.
+        """log((first + 1) / (last + 1)), at most MOST_ASYMMETRIC in size; 0 for a tag that was
+        never seen.
 
         Above 0: the tag stands to the left of the words it belongs to.
         """

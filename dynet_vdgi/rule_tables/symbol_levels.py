@@ -1,8 +1,9 @@
-"""A word's symbol for the dependency model and for a student: a tag, or a finer symbol with fallbacks.
+"""A word's symbol for the dependency model and for a student: a tag, or a finer symbol with
+fallbacks.
 
-A symbol is a tag and, after MARK, the distinctions of a rule table: VERB, VERB+Part, VERB+a; in the last
-stage of learning also, after WORD, a word: ADP=of. A symbol not seen in training is replaced by a coarser
-one.
+A symbol is a tag and, after MARK, the distinctions of a rule table: VERB, VERB+Part, VERB+a; in the
+last stage of learning also, after WORD, a word: ADP=of. A symbol not seen in training is replaced
+by a coarser one.
 """
 
 from __future__ import annotations

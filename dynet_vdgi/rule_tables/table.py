@@ -1,4 +1,5 @@
-"""The content of a rule table as plain data: rules, parts, measures, settings of parts, word orders."""
+"""The content of a rule table as plain data: rules, parts, measures, settings of parts, word
+orders."""
 
 from __future__ import annotations
 
@@ -34,12 +35,15 @@ class Rule:
     verb_final: bool | None = None
 
     def __str__(self) -> str:
-        return f"{self.head}>{self.dependent}" + ("" if self.sides == SIDES else f" {self.sides[0]}")
+        return f"{self.head}>{self.dependent}" + (
+            "" if self.sides == SIDES else f" {self.sides[0]}"
+        )
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a rule table, to be switched off by its name. `kind`: a, b, c or d; `line`: its first."""
+    """A part of a rule table, to be switched off by its name. `kind`: a, b, c or d; `line`: its
+    first."""
 
     name: str
     kind: str
@@ -75,7 +79,8 @@ class Measure:
 
 @dataclass(frozen=True)
 class Table:
-    """The content of a rule table besides its rules and classes. Weights are in nats, by tag in mappings.
+    """The content of a rule table besides its rules and classes. Weights are in nats, by tag in
+    mappings.
 
     Fields have the names of their lines.
     """
@@ -84,7 +89,8 @@ class Table:
     rule_strength: float = 0.0
     short_arcs: float = 0.0
     exceptions: tuple[Rule, ...] = ()
-    heads_only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # further members of classes
+    # further members of classes
+    heads_only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dependents_only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     leaf: Mapping[str, float] = field(default_factory=dict)  # a factor, no weight
     edge_statistics: Mapping[str, float] = field(default_factory=dict)
@@ -97,4 +103,5 @@ class Table:
     reading_order: tuple[str, ...] = ()
     verb_final: Grouped | None = None  # a share of sentences, no weight, and one group
     measures: tuple[Measure, ...] = ()
-    settings: tuple[Setting, ...] = ()  # of parts that look at whole sentences, in the order of their reading
+    # of parts that look at whole sentences, in the order of their reading
+    settings: tuple[Setting, ...] = ()

@@ -26,7 +26,9 @@ ALIKE = 0.7
 RARE_TAG_SHARE = 0.01
 """A tag similar to a UD tag, and borne by a smaller share of words than this, is taken for a typo."""
 
-NOT_UNIVERSAL = "a universal parser knows no others; train with --preset best, or wsj-strict for Penn tags"
+NOT_UNIVERSAL = (
+    "a universal parser knows no others; train with --preset best, or wsj-strict for Penn tags"
+)
 """What to do about tags that are not UD's."""
 
 TO_A_MODEL = (
@@ -39,15 +41,16 @@ MOST_ODD = 0.2
 """The largest share of words with tags of its own in a text that a universal parser suits."""
 
 MOST_OF_X = 0.25
-"""The largest share of words with the tag X in a text whose expected accuracy is believed. Of 188 files of UD, one
-has 49 % (Yupik-SLI, whose words are parts of words), all others at most 7 %. Where 30 % of the tags of Korean are
-replaced by X, 52 % of the heads are expected and 36 % are right; French and Gaelic bear 60 %."""
+"""The largest share of words with the tag X in a text whose expected accuracy is believed. Of 188
+files of UD, one has 49 % (Yupik-SLI, whose words are parts of words), all others at most 7 %.
+Where 30 % of the tags of Korean are replaced by X, 52 % of the heads are expected and 36 % are
+right; French and Gaelic bear 60 %."""
 
 MOST_ALIKE, FEWEST_ALIKE = 0.6, 10
-"""The largest share of words with one tag, if there are at least FEWEST_ALIKE, in a text whose tags say something. In
-the same files it is at most 50 %. Beyond it, expected shares are no longer right: with X for all words, 52, 57 and
-66 % of the heads were expected in French, Gaelic and Korean, and 26, 35 and 6 % were right; with NOUN for all, 42, 56
-and 49 %, and 49, 41 and 18 %."""
+"""The largest share of words with one tag, if there are at least FEWEST_ALIKE, in a text whose tags
+say something. In the same files it is at most 50 %. Beyond it, expected shares are no longer
+right: with X for all words, 52, 57 and 66 % of the heads were expected in French, Gaelic and
+Korean, and 26, 35 and 6 % were right; with NOUN for all, 42, 56 and 49 %, and 49, 41 and 18 %."""
 
 TO_TAG = "vdgi tag train learns a tagger from fifty tagged sentences, and vdgi tag MODEL FILE --retag replaces the tags"
 """What to do if tags say nothing."""
@@ -59,7 +62,8 @@ def _by_words(counts: Mapping[str, int]) -> list[str]:
 
 
 def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
-    """The warning about tags of a text that no rule mentions; `counts` are words by tag, without punctuation.
+    """The warning about tags of a text that no rule mentions; `counts` are words by tag, without
+    punctuation.
 
     >>> from dynet_vdgi.rule_tables.rules import parse_rules
     >>> rules = parse_rules("ROOT VERB 1\\nVERB NOUN 1")
@@ -71,7 +75,11 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     if not strange:
         return []
     total, n_words = sum(counts.values()), sum(counts[tag] for tag in strange)
-    few = RARE_TAG_SHARE * total + 2 if 2 * sum(counts[tag] for tag in counts if tag.upper() in UD_TAGS) > total else 0
+    few = (
+        RARE_TAG_SHARE * total + 2
+        if 2 * sum(counts[tag] for tag in counts if tag.upper() in UD_TAGS) > total
+        else 0
+    )
     meant = []
     for tag in strange[:MOST_SHOWN]:
         near = tag.upper() if tag.upper() in known else ""
@@ -80,11 +88,14 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
         meant += [f"{near} for {tag}"] if near else []
     hint = f"; write {', '.join(meant)}?" if meant else ""
     share = f"{count_of(n_words, 'word')}, {100 * n_words / total:.1f} %"
-    return [f"no rule mentions these tags of the text: {listed(strange, limit('tags'))} ({share}){hint}"]
+    return [
+        f"no rule mentions these tags of the text: {listed(strange, limit('tags'))} ({share}){hint}"
+    ]
 
 
 def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
-    """The warning about tags of a rule table that neither UD, nor the Penn Treebank, nor the text has."""
+    """The warning about tags of a rule table that neither UD, nor the Penn Treebank, nor the text
+    has."""
     near = sorted(UD_TAGS | set(text_tags)) if len(text_tags) <= limit("tags") else sorted(UD_TAGS)
     unknown = sorted(rules.mentioned_tags() - UD_TAGS - set(text_tags) - set(PENN_TAGS))
     if not unknown:
@@ -95,14 +106,17 @@ def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
             lines.setdefault(tag, number)
     named = []
     for tag in unknown[:MOST_SHOWN]:
-        meant = f"; did you mean '{tag.upper()}'?" if tag.upper() in near else did_you_mean(tag, near)
+        meant = (
+            f"; did you mean '{tag.upper()}'?" if tag.upper() in near else did_you_mean(tag, near)
+        )
         named.append(f"{tag} ({f'line {lines[tag]}' if tag in lines else 'a class'}{meant})")
     more = f", and {len(unknown) - MOST_SHOWN:,} more" if len(unknown) > MOST_SHOWN else ""
     return [f"rules: neither tags of UD nor of the text: {', '.join(named)}{more}"]
 
 
 def unknown_to_model(counts: Mapping[str, int]) -> list[str]:
-    """The message about tags that are unknown to a model, given words by tag; none if there are no such tags.
+    """The message about tags that are unknown to a model, given words by tag; none if there are no
+    such tags.
 
     >>> unknown_to_model({"X": 1})
     ['tag X (1 word) is unknown to the model and was ignored; vdgi info lists the tags that it knows']
@@ -123,8 +137,11 @@ def tell_unknown(counts: Mapping[str, int], told: set[str]) -> None:
         logger.warning("%s", line)
 
 
-def check_known(counts: Mapping[str, int], known: Collection[str], path: str, hint: str = "") -> None:
-    """Checks the tags of a text but PUNCT, given words by tag, against the tags that a model or rules know.
+def check_known(
+    counts: Mapping[str, int], known: Collection[str], path: str, hint: str = ""
+) -> None:
+    """Checks the tags of a text but PUNCT, given words by tag, against the tags that a model or
+    rules know.
 
     hint: what to do if none is known, and not because they are in lower case; "": nothing.
 
@@ -140,7 +157,8 @@ def check_known(counts: Mapping[str, int], known: Collection[str], path: str, hi
 
 
 def uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> str:
-    """What shows that the tags of a text say next to nothing, given words by tag; "": they say something.
+    """What shows that the tags of a text say next to nothing, given words by tag; "": they say
+    something.
 
     known: the tags that say something, but X; (): all.
 
@@ -163,7 +181,8 @@ def uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> str
 
 
 def uninformative_warnings(counts: Mapping[str, int], known: Collection[str] = ()) -> list[str]:
-    """The warning about tags of a text that say next to nothing, or too little; arguments of `uninformative`.
+    """The warning about tags of a text that say next to nothing, or too little; arguments of
+    `uninformative`.
 
     >>> print(*uninformative_warnings({"X": 3, "NOUN": 4, "VERB": 3}))
     30.0 % of the words have the tag X, which says nothing: fewer heads will be right than vdgi expect says
@@ -184,25 +203,35 @@ def tell_uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -
 
 
 def in_lower_case(counts: Mapping[str, int]) -> str:
-    """A warning about UD tags in lower case, which a tagger would learn as other tags; "": there are none.
+    """A warning about UD tags in lower case, which a tagger would learn as other tags; "": there
+    are none.
 
     >>> in_lower_case({"noun": 3, "VERB": 2, "NN": 1})
     'tags in lower case are other tags than those of UD: noun (3 words); write NOUN for noun, and so on'
     """
-    small = _by_words({tag: n for tag, n in counts.items() if tag.islower() and tag.upper() in UD_TAGS})
+    small = _by_words(
+        {tag: n for tag, n in counts.items() if tag.islower() and tag.upper() in UD_TAGS}
+    )
     if not small:
         return ""
     words = count_of(sum(counts[tag] for tag in small), "word")
-    named, meant = f"{listed(small, MOST_SHOWN)} ({words})", f"write {small[0].upper()} for {small[0]}"
+    named, meant = (
+        f"{listed(small, MOST_SHOWN)} ({words})",
+        f"write {small[0].upper()} for {small[0]}",
+    )
     return f"tags in lower case are other tags than those of UD: {named}; {meant}, and so on"
 
 
 def tell_unsuited(counts: Mapping[str, int]) -> None:
-    """Warns of the reasons why a universal parser does not suit a text with these words by universal tag."""
+    """Warns of the reasons why a universal parser does not suit a text with these words by
+    universal tag."""
     odd = {tag: n for tag, n in counts.items() if tag not in UD_TAGS}
     share = sum(odd.values()) / max(1, sum(counts.values()))
     if MOST_ODD < share < 1:  # without any known tag, `check_known` refuses the text
-        have, such = "of the words have tags that Universal Dependencies do not have", _by_words(odd)[0]
+        have, such = (
+            "of the words have tags that Universal Dependencies do not have",
+            _by_words(odd)[0],
+        )
         logger.warning("%.1f %% %s, such as %s: %s", 100 * share, have, such, NOT_UNIVERSAL)
     if ud_version(counts) == "UD 1":
         logger.warning(

@@ -16,7 +16,8 @@ from dynet_vdgi.system.array_types import Flags, Ints
 NO_VALUE = "_"
 
 WORDS = 1_500
-"""Words that the parts look at together: few enough for arrays of all their arcs to stay in a cache."""
+"""Words that the parts look at together: few enough for arrays of all their arcs to stay in a
+cache."""
 
 WordType = tuple[str, str, str]
 """Tag, FEATS and XPOS of a word."""
@@ -44,17 +45,21 @@ def with_morph(feats: str, xpos: str) -> str:
 class View:
     """Words 0..n-1 of a sentence, in the order of the original if the text is a mirror image.
 
-    `tags` are those of the text, `read` the tags that the table reads, `symbols` those of the dependency
-    model; parts change the last two. `gaps[i]`: punctuation was removed between words i - 1 and i; False for
-    the first word.
+    `tags` are those of the text, `read` the tags that the table reads, `symbols` those of the
+    dependency model; parts change the last two. `gaps[i]`: punctuation was removed between words i
+    - 1 and i; False for the first word.
     """
 
-    def __init__(self, sentence: Sentence, is_mirrored: bool = False, has_feats: bool = True) -> None:
+    def __init__(
+        self, sentence: Sentence, is_mirrored: bool = False, has_feats: bool = True
+    ) -> None:
         n = self.n = len(sentence)
         step = -1 if is_mirrored else 1
         self.tags: list[str] = list(sentence.tags[::step])
         self._own_forms = sentence.forms[::step]
-        self.feats: Sequence[str] = sentence.feats[::step] if sentence.feats and has_feats else [NO_VALUE] * n
+        self.feats: Sequence[str] = (
+            sentence.feats[::step] if sentence.feats and has_feats else [NO_VALUE] * n
+        )
         self.xpos: Sequence[str] = sentence.xpos[::step] if sentence.xpos else [NO_VALUE] * n
         if "+" in "".join(self.xpos):
             self.feats = [with_morph(*pair) for pair in zip(self.feats, self.xpos)]
@@ -104,12 +109,14 @@ class SideBySide:
 
     def __init__(self, views: Sequence[View]) -> None:
         self.views, self.n = views, max(view.n for view in views)
-        self._numbers: dict[bool, tuple[list[tuple[str, ...]], Ints]] = {}  # of the words' present readings
+        # of the words' present readings
+        self._numbers: dict[bool, tuple[list[tuple[str, ...]], Ints]] = {}
         self._flags: dict[int, tuple[Group, Flags]] = {}
 
     @classmethod
     def of(cls, views: Sequence[View]) -> Iterator[tuple[list[int], SideBySide]]:
-        """Views with words, those of similar length together, about WORDS words at a time, and their places."""
+        """Views with words, those of similar length together, about WORDS words at a time, and
+        their places."""
         some: list[int] = []
         for k in sorted((k for k, view in enumerate(views) if view.n), key=lambda k: views[k].n):
             n = views[k].n
@@ -130,12 +137,15 @@ class SideBySide:
         return self.array((view.gaps for view in self.views), False)
 
     def flags(self, group: Group) -> Flags:
-        """The words (k, n) in a group, by the tags that the table reads. The result must not be changed."""
+        """The words (k, n) in a group, by the tags that the table reads. The result must not be
+        changed."""
         known = self._flags.get(id(group))
         if known is not None:
             return known[1]
         readings, numbers = self.numbered(with_feats=bool(group.special))
-        found = np.array([reading[0] != "" and group.has(*reading) for reading in readings])[numbers]
+        found = np.array([reading[0] != "" and group.has(*reading) for reading in readings])[
+            numbers
+        ]
         found.flags.writeable = False
         self._flags[id(group)] = group, found
         return found
@@ -146,10 +156,13 @@ class SideBySide:
         return list(zip(sentences.tolist(), words.tolist()))
 
     def numbered(self, *, with_feats: bool = False) -> tuple[list[tuple[str, ...]], Ints]:
-        """The different tags that the table reads, perhaps each with FEATS, and the number (k, n) of each word's."""
+        """The different tags that the table reads, perhaps each with FEATS, and the number (k, n)
+        of each word's."""
         if with_feats not in self._numbers:
             seen: dict[tuple[str, ...], int] = {}
-            rows = (zip(view.read, view.feats) if with_feats else zip(view.read) for view in self.views)
+            rows = (
+                zip(view.read, view.feats) if with_feats else zip(view.read) for view in self.views
+            )
             numbers = [[seen.setdefault(reading, len(seen)) for reading in row] for row in rows]
             rest = seen.setdefault(("", "") if with_feats else ("",), len(seen))
             self._numbers[with_feats] = list(seen), self.array(numbers, rest)
@@ -170,5 +183,7 @@ def last_before(flags: Flags) -> Ints:
     [[-1, -1, 1, 1]]
     """
     last = np.full(flags.shape, -1)
-    last[:, 1:] = np.maximum.accumulate(np.where(flags, np.arange(flags.shape[1]), -1), axis=1)[:, :-1]
+    last[:, 1:] = np.maximum.accumulate(np.where(flags, np.arange(flags.shape[1]), -1), axis=1)[
+        :, :-1
+    ]
     return last

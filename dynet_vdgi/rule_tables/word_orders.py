@@ -1,4 +1,5 @@
-"""Word orders by the names that linguists use, and the evidence each gives about a rule table's measures.
+"""Word orders by the names that linguists use, and the evidence each gives about a rule table's
+measures.
 
 A *fact* is a share, from 0 to 1, and the number of cases it is worth beside those of a text. It never
 replaces the evidence of a text: it counts as further cases, so its influence fades as the text grows.
@@ -43,8 +44,9 @@ class Fact:
 class Order:
     """An order of two kinds of words, or the way clauses begin.
 
-    It names the measures of a table that it concerns, the `opposite` ones with reversed sign; the `tag` whose
-    places at the edges of sentences show it; the edge where verbs show it; settings that count it themselves.
+    It names the measures of a table that it concerns, the `opposite` ones with reversed sign; the
+    `tag` whose places at the edges of sentences show it; the edge where verbs show it; settings
+    that count it themselves.
     """
 
     meaning: str
@@ -63,9 +65,15 @@ ORDERS = {
         ("objects-after-verbs",),
         verbs_are=LAST,
     ),
-    "verb-initial": Order("clauses begin with their verbs", ("verbs-before-nouns",), verbs_are=FIRST, words=YES_OR_NO),
+    "verb-initial": Order(
+        "clauses begin with their verbs", ("verbs-before-nouns",), verbs_are=FIRST, words=YES_OR_NO
+    ),
     "adpositions": Order(
-        "their nouns", ("prepositions",), (), "ADP", settings=("adposition object", "phrase edge", "markers", "words")
+        "their nouns",
+        ("prepositions",),
+        (),
+        "ADP",
+        settings=("adposition object", "phrase edge", "markers", "words"),
     ),
     "determiners": Order("their nouns", tag="DET", settings=("phrase edge",)),
     "subordinators": Order("their clauses", tag="SCONJ"),
@@ -77,7 +85,9 @@ ORDERS = {
         settings=("nominal predicate",),
     ),
     "genitives": Order("their nouns", ("genitives-before-nouns",), ("genitives-after-nouns",)),
-    "relative clauses": Order("their nouns", ("relative-clauses-before-nouns",), ("relative-clauses-after-nouns",)),
+    "relative clauses": Order(
+        "their nouns", ("relative-clauses-before-nouns",), ("relative-clauses-after-nouns",)
+    ),
 }
 """By the name in a file of facts; such a fact is the share of the words that stand `before`."""
 
@@ -107,10 +117,16 @@ def of_measures(facts: Mapping[str, Fact]) -> list[tuple[str, Fact, str]]:
 
 def of_tags(facts: Mapping[str, Fact]) -> dict[str, Fact]:
     """The facts about tags at the edges of sentences, by tag."""
-    return {ORDERS[name].tag: fact for name, fact in facts.items() if name in ORDERS and ORDERS[name].tag}
+    return {
+        ORDERS[name].tag: fact
+        for name, fact in facts.items()
+        if name in ORDERS and ORDERS[name].tag
+    }
 
 
 def of_verbs(facts: Mapping[str, Fact], edge: str) -> Fact:
     """The fact about verbs at an edge, LAST or FIRST; worth no cases if there is none."""
-    said = (fact for name, fact in facts.items() if name in ORDERS and ORDERS[name].verbs_are == edge)
+    said = (
+        fact for name, fact in facts.items() if name in ORDERS and ORDERS[name].verbs_are == edge
+    )
     return next(said, Fact(0.0, 0.0))

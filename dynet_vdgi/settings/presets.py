@@ -1,9 +1,9 @@
 """Settings from presets and assignments: layers of nested values, each on top of the one before.
 
-A preset is a TOML file of settings. `base = "NAME"` puts it on top of another preset; without a base it
-is put on the defaults of `config`, which are those of the preset `best`. A layer that changes the
-`recipe` or the kind of teacher drops the settings that lower layers gave the old one. A layer that sets
-something without effect is refused.
+A preset is a TOML file of settings. `base = "NAME"` puts it on top of another preset; without a
+base it is put on the defaults of `config`, which are those of the preset `best`. A layer that
+changes the `recipe` or the kind of teacher drops the settings that lower layers gave the old one. A
+layer that sets something without effect is refused.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ def default_preset(*, has_trees: bool) -> str:
 def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     """The values with those of a layer on top.
 
-    A layer that changes the recipe keeps the settings that mean the same in both recipes. One that changes
-    the kind of teacher starts the teacher's section afresh. `updates` replaces `epochs`, and the reverse.
+    A layer that changes the recipe keeps the settings that mean the same in both recipes. One that
+    changes the kind of teacher starts the teacher's section afresh. `updates` replaces `epochs`,
+    and the reverse.
     """
     result = _kept(values, layer)
     for name, section in layer.items():
@@ -131,9 +132,12 @@ def load_settings(
     """The settings of a preset (its name, or the path of a TOML file) or of several, each on top of the one
     before, and then of single changes: `section.key=value`, or nested values, which win.
 
-    Raises: ConfigError, no such preset; see `values.from_dict`; or a setting of a layer has no effect.
+    Raises: ConfigError, no such preset; see `values.from_dict`; or a setting of a layer has no
+    effect.
     """
-    check_kind("preset", presets, (str, os.PathLike, Iterable), "the name of a preset, or the path of one,")
+    check_kind(
+        "preset", presets, (str, os.PathLike, Iterable), "the name of a preset, or the path of one,"
+    )
     names = [presets] if isinstance(presets, (str, os.PathLike)) else list(presets)
     values, applied = Values(), list[Path]()
     for name in names:
@@ -168,7 +172,8 @@ def _with(layer: Values, other: Mapping[str, Any]) -> Values:
 
 
 def from_toml(text: str, where: str) -> Settings:
-    """Settings from a saved `settings.toml`, which may be of a model file that somebody else has made.
+    """Settings from a saved `settings.toml`, which may be of a model file that somebody else has
+    made.
 
     Raises: ConfigError, the text is at fault.
     """
@@ -185,12 +190,20 @@ def from_toml(text: str, where: str) -> Settings:
 
 
 def parse_assignment(text: str) -> Values:
-    """An assignment (`section.key=value`, `seed=3`) as nested values; TOML, whose quotes may be left out."""
+    """An assignment (`section.key=value`, `seed=3`) as nested values; TOML, whose quotes may be
+    left out."""
     name, equals, value = text.partition("=")
     parts = name.strip().split(".")
     alone = ("recipe", "seed", "rules")
-    if not equals or not all(parts) or len(parts) > 20 or (len(parts) == 1 and parts[0] not in alone):
-        raise ConfigError(f"config: cannot read '{text}'; write section.key=value, as in parser.epochs=5")
+    if (
+        not equals
+        or not all(parts)
+        or len(parts) > 20
+        or (len(parts) == 1 and parts[0] not in alone)
+    ):
+        raise ConfigError(
+            f"config: cannot read '{text}'; write section.key=value, as in parser.epochs=5"
+        )
     try:
         parsed = toml.loads(f"x = {value.strip()}")["x"]
     except ValueError:
@@ -206,7 +219,8 @@ def nested(name: str, value: Any) -> Values:
 
 
 def _chain(preset: str) -> list[tuple[Path, Values]]:
-    """The files of a preset and their values, its base first. Raises: ConfigError, bases form a circle."""
+    """The files of a preset and their values, its base first. Raises: ConfigError, bases form a
+    circle."""
     chain: list[tuple[Path, Values]] = []
     name: Any = preset
     folder, names = Path(), preset_names()

@@ -1,7 +1,7 @@
 """The registry of recipes and teachers by name, which other modules look up.
 
-A module is imported when its name is first used, so that parsing imports no teacher and `--help` imports
-nothing. Other packages add their own with `register`.
+A module is imported when its name is first used, so that parsing imports no teacher and `--help`
+imports nothing. Other packages add their own with `register`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,12 @@ RECIPES: Registry[Any] = Registry(
 )
 """The values of the setting `recipe`, each a `training.recipe.Recipe`."""
 
-PRESETS = {"taught": "best", "few-trees": "universal-trees", "neural": "paper", "universal": "universal"}
+PRESETS = {
+    "taught": "best",
+    "few-trees": "universal-trees",
+    "neural": "paper",
+    "universal": "universal",
+}
 """A preset of each recipe, for messages."""
 
 TEACHERS: Registry[Any] = Registry(

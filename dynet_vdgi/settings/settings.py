@@ -1,10 +1,10 @@
-"""What all settings of a run share: sections, the bounds of their values, and how they become a file.
+"""What all settings of a run share: sections, the bounds of their values, and how they become a
+file.
 
-A setting's name is `section.name`, as in `--set teacher.iterations=30`; `recipe`, `seed` and `rules` have
-no section. The `recipe` decides which parser is trained and how, and has sections of its own: see
-`recipes`. `teacher.kind` decides which settings the teacher has: they are defined beside its code in
-`teachers`.
-The files that a run writes into its folder.
+A setting's name is `section.name`, as in `--set teacher.iterations=30`; `recipe`, `seed` and
+`rules` have no section. The `recipe` decides which parser is trained and how, and has sections of
+its own: see `recipes`. `teacher.kind` decides which settings the teacher has: they are defined
+beside its code in `teachers`. The files that a run writes into its folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings that belong together."""
 
     def idle(self, longest: int | None = None) -> dict[str, str]:
-        """Keys without effect, given the other keys and the longest sentence (in words), with reasons."""
+        """Keys without effect, given the other keys and the longest sentence (in words), with
+        reasons."""
         return {}
 
     @property
@@ -48,14 +49,18 @@ class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class DataSettings(Section, frozen=True):
     """Which words and sentences are used."""
 
-    protocol: Annotated[Literal["standard", "as_released"], Meta(description="which words and trees count")] = (
-        "standard"
+    protocol: Annotated[
+        Literal["standard", "as_released"], Meta(description="which words and trees count")
+    ] = "standard"
+    tags: Annotated[Literal["upos", "xpos"], Meta(description="column that holds the tags")] = (
+        "upos"
     )
-    tags: Annotated[Literal["upos", "xpos"], Meta(description="column that holds the tags")] = "upos"
     max_len: Annotated[int, Meta(ge=2, description="longest training sentence, in words")] = 40
     ignore: Annotated[
         tuple[Literal["feats", "xpos", "forms", "punctuation"], ...],
-        Meta(description="word columns hidden from the teacher and the parser, in training and parsing"),
+        Meta(
+            description="word columns hidden from the teacher and the parser, in training and parsing"
+        ),
     ] = ()
 
 
@@ -83,7 +88,8 @@ class TeacherSettings(Section, frozen=True, tag_field="kind"):
 
 
 class TeacherKind(NamedTuple):
-    """An entry in the registry of teachers: a type of settings, and a function that makes the teacher."""
+    """An entry in the registry of teachers: a type of settings, and a function that makes the
+    teacher."""
 
     settings: type[TeacherSettings]
     make: Callable[[Any, int], Any]  # of settings and seed, to a `unsupervised.teacher.Teacher`
@@ -98,11 +104,17 @@ class NoTeacher(TeacherSettings, frozen=True, tag_field="kind", tag="none"):
 class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
     """The dependency model with valence, learnt by EM, see `unsupervised.dmv_model`."""
 
-    max_len: Annotated[int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")] = 15
+    max_len: Annotated[
+        int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")
+    ] = 15
     iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage one")] = 20
     valence_iterations: Annotated[int, Meta(ge=0, description="iterations of EM, stage two")] = 10
-    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count added to every parameter")] = 0.1
-    backoff: Annotated[float, Meta(gt=0, description="pseudo-counts that stage two takes from stage one")] = 100.0
+    smoothing: Annotated[float, Meta(gt=0, description="pseudo-count added to every parameter")] = (
+        0.1
+    )
+    backoff: Annotated[
+        float, Meta(gt=0, description="pseudo-counts that stage two takes from stage one")
+    ] = 100.0
 
     def idle(self, longest: int | None = None) -> dict[str, str]:
         found = super().idle(longest)
@@ -136,7 +148,9 @@ class Settings(Section, frozen=True, tag_field="recipe"):
     seed: Seed = 1
     rules: Annotated[
         str,
-        Meta(description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"),
+        Meta(
+            description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"
+        ),
     ] = "best"
     data: DataSettings = DataSettings()
 
@@ -180,13 +194,18 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         """Raises: ConfigError, settings contradict each other, though each is valid alone."""
 
     def without_effect(
-        self, *, has_text: bool = True, has_dev: bool = True, has_init: bool = False, in_a_run: bool = False
+        self,
+        *,
+        has_text: bool = True,
+        has_dev: bool = True,
+        has_init: bool = False,
+        in_a_run: bool = False,
     ) -> dict[str, str]:
         """Sections and keys that have no effect in a run with these settings, with reasons.
 
-        `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`: there is
-        a model to start from; `in_a_run`: also settings that files keep nevertheless, such as a bound
-        on lengths that is too high to matter, because a default may be lower.
+        `has_text`: there is text, not only trees; `has_dev`: there are gold dev trees; `has_init`:
+        there is a model to start from; `in_a_run`: also settings that files keep nevertheless, such
+        as a bound on lengths that is too high to matter, because a default may be lower.
         """
         given = Circumstances(has_text, has_dev, has_init, in_a_run)
         longest = self.data.max_len if in_a_run else None
@@ -198,7 +217,11 @@ class Settings(Section, frozen=True, tag_field="recipe"):
         for names, why, holds in self.exclusions:
             if holds(self, given):
                 idle.update(dict.fromkeys(names.split(), why.format(self)))
-        return {name: why for name, why in idle.items() if "." not in name or name.split(".")[0] not in idle}
+        return {
+            name: why
+            for name, why in idle.items()
+            if "." not in name or name.split(".")[0] not in idle
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """The sections and keys that have an effect, in the form of a preset."""
@@ -213,7 +236,9 @@ class Settings(Section, frozen=True, tag_field="recipe"):
     def to_toml(self) -> str:
         """The settings as the text of a preset file, from which they can be read back."""
         values = self.to_dict()
-        lines = _toml_lines({name: value for name, value in values.items() if not isinstance(value, dict)})
+        lines = _toml_lines(
+            {name: value for name, value in values.items() if not isinstance(value, dict)}
+        )
         for name, value in values.items():
             if isinstance(value, dict):
                 lines += [f"\n[{name}]", *_toml_lines(value)]

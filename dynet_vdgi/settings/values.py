@@ -11,7 +11,16 @@ import math
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import Meta
@@ -70,8 +79,8 @@ def _is_section(hint: Any) -> bool:
 def from_dict(values: Mapping[str, Any]) -> Settings:
     """Checked settings from nested values; without a recipe, the default recipe is meant.
 
-    Raises: ConfigError, an unknown recipe, section or key (names the nearest one), a wrong type, a value out
-    of bounds, settings that contradict each other.
+    Raises: ConfigError, an unknown recipe, section or key (names the nearest one), a wrong type, a
+    value out of bounds, settings that contradict each other.
     """
     recipe = values.get("recipe", DEFAULT_RECIPE)
     if not isinstance(recipe, str):
@@ -98,7 +107,9 @@ def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: 
             raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
         inner, numbers = hint, dict(value)
         if hint is TeacherSettings:  # chosen by its kind
-            default = next(item.default for item in msgspec.structs.fields(kind) if item.name == key)
+            default = next(
+                item.default for item in msgspec.structs.fields(kind) if item.name == key
+            )
             said = numbers.pop("kind", default.kind)
             if not isinstance(said, str):
                 raise ConfigError(f"config: '{name}.kind' must be a text, not {said!r}")
@@ -113,7 +124,8 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
     if "." in key:
         opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
         return f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
-    if isinstance(value, Mapping) and not section and value:  # of a section that the recipe lacks, its first key
+    # of a section that the recipe lacks, its first key
+    if isinstance(value, Mapping) and not section and value:
         name = f"{key}.{next(iter(value))}"
     places = every_setting()
     if any(place.name == name for place in places):
@@ -131,11 +143,15 @@ def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: st
 def _of_another_kind(name: str, section: str, kind: type[Section], recipe: str) -> str:
     """The message about a setting that other recipes, or other kinds of its section, have."""
     places = [place for place in every_setting() if place.name == name]
-    recipes = dict.fromkeys(r for place in places if recipe not in place.recipes for r in place.recipes)
+    recipes = dict.fromkeys(
+        r for place in places if recipe not in place.recipes for r in place.recipes
+    )
     if recipes:
         return f"'{name}' {_of_others(recipes, recipe)}"
     tags = dict.fromkeys(f"{section}.kind={place.kind.__struct_config__.tag}" for place in places)
-    return f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
+    return (
+        f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
+    )
 
 
 def _meant(name: str, section: str, key: str, kind: type[Section], recipe: str) -> str:
@@ -146,12 +162,18 @@ def _meant(name: str, section: str, key: str, kind: type[Section], recipe: str) 
     elsewhere = [place.name for place in of_recipe if place.key == unknown]
     if elsewhere:
         return f"; did you mean '{elsewhere[0]}'?"
-    within = kind.__struct_fields__ if section else [place.key for place in of_recipe if place.section == key]
+    within = (
+        kind.__struct_fields__
+        if section
+        else [place.key for place in of_recipe if place.section == key]
+    )
     if near := nearest(unknown, within):
         return f"; did you mean '{of_section}.{near}'?"
     in_others = [place for place in places if place.section == of_section]
     if near := nearest(unknown, [place.key for place in in_others], 0.6):
-        recipes = dict.fromkeys(r for place in in_others if place.key == near for r in place.recipes)
+        recipes = dict.fromkeys(
+            r for place in in_others if place.key == near for r in place.recipes
+        )
         return f"; '{of_section}.{near}' {_of_others(recipes, recipe)}"
     return ""
 
@@ -164,25 +186,35 @@ def _of_others(recipes: Iterable[str], recipe: str) -> str:
 
 
 def checked(
-    kind: type[Numbers], numbers: Mapping[str, Any], settings: Numbers | None = None, owner: str = ""
+    kind: type[Numbers],
+    numbers: Mapping[str, Any],
+    settings: Numbers | None = None,
+    owner: str = "",
 ) -> Numbers:
-    """Settings of one kind from a constructor's arguments: single values, or the settings themselves.
+    """Settings of one kind from a constructor's arguments: single values, or the settings
+    themselves.
 
     Messages begin with `owner`, by default the tag of the kind.
 
-    Raises: ConfigError, a setting is unknown or out of its range; or both settings and single values are
-    given.
+    Raises: ConfigError, a setting is unknown or out of its range; or both settings and single
+    values are given.
     """
     owner = owner or str(kind.__struct_config__.tag)
     for name in numbers:
         if name not in kind.__struct_fields__:
-            raise ConfigError(f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}")
+            raise ConfigError(
+                f"{owner}: no setting '{name}'{did_you_mean(name, kind.__struct_fields__)}"
+            )
     if settings is not None:
         if numbers:
-            raise ConfigError(f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both")
+            raise ConfigError(
+                f"{owner}: give settings or single numbers such as {next(iter(numbers))}, not both"
+            )
         return settings
     hints = hints_of(kind)
-    return kind(**{name: _value(name, hints[name], _plain(value), owner) for name, value in numbers.items()})
+    return kind(
+        **{name: _value(name, hints[name], _plain(value), owner) for name, value in numbers.items()}
+    )
 
 
 def checked_seed(seed: int, owner: str) -> int:

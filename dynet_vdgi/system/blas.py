@@ -1,6 +1,7 @@
 """Limits BLAS to one thread while parsing or learning, and restores the caller's number afterwards.
 
-The matrices here are so small that several threads wait for each other, on a busy machine ten times as long.
+The matrices here are so small that several threads wait for each other, on a busy machine ten times
+as long.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def _controller() -> ThreadpoolController:
 def one_thread() -> Iterator[None]:
     """A block in which BLAS uses one thread; also a decorator.
 
-    Blocks may be nested, and those of several Python threads may overlap: the number belongs to the process, so the
-    first block sets it and the last one restores it. Only OpenBLAS with OpenMP has one for each Python thread.
+    Blocks may be nested, and those of several Python threads may overlap: the number belongs to the
+    process, so the first block sets it and the last one restores it. Only OpenBLAS with OpenMP has
+    one for each Python thread.
     """
     global _inside, _before
     with _lock:
@@ -52,7 +54,8 @@ def one_thread() -> Iterator[None]:
 
 
 def _anyone_may_set() -> None:
-    """Newer versions of threadpoolctl obey only the first Python thread that sets a number, unless told this."""
+    """Newer versions of threadpoolctl obey only the first Python thread that sets a number, unless
+    told this."""
     for library in _controller().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)

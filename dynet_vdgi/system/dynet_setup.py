@@ -1,7 +1,7 @@
 """DyNet with this program's options: `from dynet_vdgi.system.dynet_setup import dy`.
 
-DyNet reads its options once, when it is imported, and by default from `sys.argv`; so they are set here, and
-no other module imports DyNet.
+DyNet reads its options once, when it is imported, and by default from `sys.argv`; so they are set
+here, and no other module imports DyNet.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 from dynet_vdgi.errors import VdgiError
 
-# MB for values, gradients, parameters, scratch. The first pools grow on demand; a graph executed with
-# autobatching cannot grow them during its backward pass, so they start larger than one sentence needs.
+# MB for values, gradients, parameters, scratch. The first pools grow on demand; a graph executed
+# with autobatching cannot grow them during its backward pass, so they start larger than one
+# sentence needs.
 MEMORY = "96,96,32,32"
 
 ROOM = sum(map(int, MEMORY.split(","))) + 100
@@ -32,7 +33,9 @@ if "dynet" not in sys.modules:
         sys.argv = arguments[:1]  # DyNet reads all of them, and fails on one that is not UTF-8
         import dynet  # noqa: F401 - for the modules of this package
     except ImportError as error:
-        raise VdgiError(f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'") from None
+        raise VdgiError(
+            f"DyNet cannot be imported ({error}); install it with: pip install 'dyNET38>=2.2'"
+        ) from None
     finally:
         sys.argv = arguments
 
@@ -40,8 +43,8 @@ if "dynet" not in sys.modules:
 def new_collection() -> Any:
     """A `dynet.ParameterCollection` without weight decay.
 
-    A program that has imported DyNet before may have asked for some, which would hold here, too, and change what
-    is learnt; L2 is a setting (`train.l2`).
+    A program that has imported DyNet before may have asked for some, which would hold here, too,
+    and change what is learnt; L2 is a setting (`train.l2`).
     """
     collection = dy.ParameterCollection()
     collection.set_weight_decay_lambda(0.0)

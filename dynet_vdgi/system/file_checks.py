@@ -22,8 +22,8 @@ def check_output(
 ) -> None:
     """Checks the name of an output; `ending`: the usual one of such files, if they are not CoNLL-U.
 
-    Raises: `UsageError`, the output is one of the inputs, perhaps under another name, or has the name of a
-    CoNLL-U file but will be none.
+    Raises: `UsageError`, the output is one of the inputs, perhaps under another name, or has the
+    name of a CoNLL-U file but will be none.
     """
     for name in inputs:
         with suppress(OSError, ValueError, AttributeError):  # no file, or standard input is closed
@@ -33,20 +33,27 @@ def check_output(
             if output != STANDARD and os.path.samestat(found, os.stat(output)):
                 is_same = os.fspath(name) == os.fspath(output)
                 what = "this is an input" if is_same else f"this is {shown(name)}"
-                raise UsageError(f"{option} {os.fspath(output)}: {what}, which would be lost ({hint})")
+                raise UsageError(
+                    f"{option} {os.fspath(output)}: {what}, which would be lost ({hint})"
+                )
     if ending and is_conllu(output):
         name = without_ending(output) + ending
-        raise UsageError(f"{option} {os.fspath(output)}: the output is not CoNLL-U (name it {name})")
+        raise UsageError(
+            f"{option} {os.fspath(output)}: the output is not CoNLL-U (name it {name})"
+        )
 
 
 def check_new(output: AnyPath, *, overwrite: bool) -> None:
     """Raises: `UsageError`, the file is there already, and it may not be overwritten."""
     if os.path.isfile(output) and not overwrite:
-        raise UsageError(f"-o {os.fspath(output)}: exists already (--overwrite replaces it, or name another file)")
+        raise UsageError(
+            f"-o {os.fspath(output)}: exists already (--overwrite replaces it, or name another file)"
+        )
 
 
 def check_read_once(names: Iterable[AnyPath]) -> None:
-    """Raises: `UsageError`, standard input, a pipe or a device is named twice but can be read only once."""
+    """Raises: `UsageError`, standard input, a pipe or a device is named twice but can be read only
+    once."""
     met: set[AnyPath] = set()
     for name in filter(_is_stream, names):
         if name in met:
@@ -62,7 +69,9 @@ def check_read_again(names: Iterable[AnyPath], why: str) -> None:
 
 def _is_stream(name: AnyPath) -> bool:
     """Whether an input can be read only once: standard input, a pipe or a device."""
-    return name == STANDARD or (os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name))
+    return name == STANDARD or (
+        os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
+    )
 
 
 def _called(name: AnyPath) -> str:

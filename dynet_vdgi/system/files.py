@@ -1,7 +1,7 @@
 """Opening, writing and finding files: `-` and `.gz` are understood, faults name their place.
 
-A written file appears under its name only when it is complete, so an interrupted or failing run never leaves
-half a file, nor damages the file that it was to replace.
+A written file appears under its name only when it is complete, so an interrupted or failing run
+never leaves half a file, nor damages the file that it was to replace.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def without_ending(path: AnyPath) -> str:
 
 @contextmanager
 def open_bytes(path: AnyPath) -> Iterator[BinaryIO]:
-    """The bytes of `path`: `-` is standard input, which stays open, `.gz` is decompressed on the way.
+    """The bytes of `path`: `-` is standard input, which stays open, `.gz` is decompressed on the
+    way.
 
     Raises: `DataError` for a file that is missing, a directory, or not permitted.
     """
@@ -112,7 +113,11 @@ def open_bytes(path: AnyPath) -> Iterator[BinaryIO]:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(name, None, f"cannot be opened: {reason}") from None
     with raw:
-        yield cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb")) if name.lower().endswith(".gz") else raw
+        yield (
+            cast(BinaryIO, gzip.GzipFile(fileobj=raw, mode="rb"))
+            if name.lower().endswith(".gz")
+            else raw
+        )
 
 
 def lines_of(path: AnyPath, *, are_limited: bool = True, undecoded: bool = False) -> Iterator[str]:
@@ -122,8 +127,8 @@ def lines_of(path: AnyPath, *, are_limited: bool = True, undecoded: bool = False
     limited, see `limits.limit`, unless `are_limited` is false. With `undecoded`, bytes that are not UTF-8 become
     lone surrogates, as by Python's "surrogateescape", unless the file begins as one of another encoding does.
 
-    Raises: `DataError`, as `open_bytes`, and with the line for a file that is damaged or not UTF-8, or has
-    too long a line.
+    Raises: `DataError`, as `open_bytes`, and with the line for a file that is damaged or not UTF-8,
+    or has too long a line.
     """
     name, number, start = shown(path), 0, b""
     longest = limit("line") if are_limited else sys.maxsize - 1
@@ -137,7 +142,9 @@ def lines_of(path: AnyPath, *, are_limited: bool = True, undecoded: bool = False
                     errors = "surrogateescape" if undecoded and start not in _NOT_TEXT else "strict"
                     check_is_text(name, line)
                 if len(line) > longest and line[-1:] != b"\n":
-                    raise DataError(name, number, f"a line of more than {longest} bytes", to_raise("line"))
+                    raise DataError(
+                        name, number, f"a line of more than {longest} bytes", to_raise("line")
+                    )
                 yield line.decode(errors=errors)
         except UnicodeDecodeError as error:
             hint = _NOT_TEXT.get(start, "save the file as UTF-8")
@@ -161,14 +168,16 @@ def read_text(path: AnyPath, *, are_limited: bool = True) -> str:
 def atomic_writer(path: AnyPath) -> Iterator[TextIO]:
     r"""A UTF-8 text handle with "\n" line ends whose content replaces `path` when the block ends well.
 
-    Like `atomic_bytes_writer`, but a name in `.gz` is also compressed, the same text always to the same
-    bytes.
+    Like `atomic_bytes_writer`, but a name in `.gz` is also compressed, the same text always to the
+    same bytes.
     """
     with atomic_bytes_writer(path) as raw:
         compress = os.fspath(path).lower().endswith(".gz")
         binary = raw
         if compress:
-            compressed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
+            compressed = gzip.GzipFile(
+                filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0
+            )
             binary = cast(BinaryIO, compressed)
         text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
         try:
@@ -185,15 +194,18 @@ def atomic_writer(path: AnyPath) -> Iterator[TextIO]:
 
 @contextmanager
 def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
-    """A binary handle whose content replaces `path` when the block ends well; otherwise nothing changes.
+    """A binary handle whose content replaces `path` when the block ends well; otherwise nothing
+    changes.
 
-    The content goes to a temporary file in the same directory, is forced to the disk and then renamed. A link
-    is followed; an existing file keeps its permission bits. For `-`, a pipe or a device such as /dev/null,
-    the content is copied at the end from a temporary file, so memory use stays small. A file that is open
-    already (/dev/stdout, /dev/fd/3) gets it at its present position, so that `>>` adds to a file.
+    The content goes to a temporary file in the same directory, is forced to the disk and then
+    renamed. A link is followed; an existing file keeps its permission bits. For `-`, a pipe or a
+    device such as /dev/null, the content is copied at the end from a temporary file, so memory use
+    stays small. A file that is open already (/dev/stdout, /dev/fd/3) gets it at its present
+    position, so that `>>` adds to a file.
 
-    Raises: `UsageError`, before any work, for a directory that does not exist or a path that cannot be
-    written; later where writing fails (disk full, folder gone). A closed pipe raises `BrokenPipeError`.
+    Raises: `UsageError`, before any work, for a directory that does not exist or a path that cannot
+    be written; later where writing fails (disk full, folder gone). A closed pipe raises
+    `BrokenPipeError`.
     """
     name = os.fspath(path)
     opened = 1 if name == STANDARD else _descriptor(name)
@@ -218,7 +230,8 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
     target = os.path.realpath(name)
     remove_leftovers(os.path.dirname(target))
     temporary, raw = _temporary_file(os.path.dirname(target), name)
-    lock = -1 if sys.platform == "win32" else os.dup(raw.fileno())  # held until the file has its name
+    # held until the file has its name
+    lock = -1 if sys.platform == "win32" else os.dup(raw.fileno())
     handle = io.BufferedWriter(raw)
     try:
         if mode is not None:
@@ -243,9 +256,11 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
 
 
 def _descriptor(name: str) -> int | None:
-    """The number of the open file that a name such as /dev/stdout, or a link to it, means; None: it means none.
+    """The number of the open file that a name such as /dev/stdout, or a link to it, means; None: it
+    means none.
 
-    Such a name must not be resolved further: the file behind it would be replaced, whatever `>>` has kept.
+    Such a name must not be resolved further: the file behind it would be replaced, whatever `>>`
+    has kept.
     """
     folders = [os.path.realpath(folder) for folder in _OPEN_FILES]
     for _ in range(_MOST_LINKS):
@@ -290,7 +305,8 @@ class _Output(io.FileIO):
 
 @contextmanager
 def writing(path: AnyPath, kept: str = "") -> Iterator[None]:
-    """A block that writes to `path`. Raises: `UsageError` for `OSError`, naming the path and `kept`."""
+    """A block that writes to `path`. Raises: `UsageError` for `OSError`, naming the path and
+    `kept`."""
     try:
         yield
     except BrokenPipeError:
@@ -308,7 +324,8 @@ def check_named(path: AnyPath, what: str = "output") -> None:
 
 
 def _writable_mode(target: str) -> int | None:
-    """File type and permission bits of `target`, None if it does not exist; `UsageError` if unwritable."""
+    """File type and permission bits of `target`, None if it does not exist; `UsageError` if
+    unwritable."""
     check_named(target)
     try:
         mode = os.stat(target).st_mode
@@ -347,8 +364,8 @@ def sha256(path: AnyPath) -> str:
 def expand(patterns: Sequence[str]) -> list[str]:
     """The files that command-line arguments mean, in the order of the arguments and each once.
 
-    A glob pattern (`*`, `?`, `[...]`, `**`) gives its files sorted; an existing name is never taken for a
-    pattern; `-` is kept as it is.
+    A glob pattern (`*`, `?`, `[...]`, `**`) gives its files sorted; an existing name is never taken
+    for a pattern; `-` is kept as it is.
 
     Raises: `UsageError` naming a path or pattern without a file.
     """
@@ -378,7 +395,11 @@ def _similar(path: AnyPath) -> str:
     try:
         existing = sorted(os.listdir(directory or os.curdir))
     except (OSError, ValueError):
-        return f"there is no directory {directory!r}" if directory and not os.path.isdir(directory) else ""
+        return (
+            f"there is no directory {directory!r}"
+            if directory and not os.path.isdir(directory)
+            else ""
+        )
     similar = near(name, existing, cutoff=0.6)
     paths = [repr(os.path.join(directory, name)) for name in similar]
     return f"did you mean {' or '.join(paths)}?" if paths else ""

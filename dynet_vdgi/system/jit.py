@@ -1,4 +1,5 @@
-"""Numeric functions that numba compiles once there is enough work for them, and that run as Python until then.
+"""Numeric functions that numba compiles once there is enough work for them, and that run as Python
+until then.
 
 Importing numba and loading a kernel takes more than a second, and compiling one takes seconds, once on a
 computer: as long as parsing hundreds of words in Python. So nothing here imports numba before a `Kernel` has
@@ -27,10 +28,10 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import VdgiError
 
 WORK_TO_LOAD, WORK_TO_COMPILE = 15_000, 20_000
-"""The least work of all kernels for which machine code on disk is worth loading, and of one kernel for which
-it is worth compiling. A unit of work takes Python a tenth of a millisecond, about as long as parsing a word
-with a perceptron; importing numba and loading its first kernel takes a second and a half, and compiling a
-kernel up to three, but only once on a computer."""
+"""The least work of all kernels for which machine code on disk is worth loading, and of one kernel
+for which it is worth compiling. A unit of work takes Python a tenth of a millisecond, about as
+long as parsing a word with a perceptron; importing numba and loading its first kernel takes a
+second and a half, and compiling a kernel up to three, but only once on a computer."""
 
 PATIENCE = 2.0
 """Seconds of compilation after which a message appears."""
@@ -62,7 +63,8 @@ class Compiled:
 
     @cached_property
     def kept(self) -> Any:
-        """The function as numba compiles it for Python and keeps it on disk. Raises: VdgiError, no numba."""
+        """The function as numba compiles it for Python and keeps it on disk. Raises: VdgiError, no
+        numba."""
         numba = imported_numba()
         with _lock:  # numba reads the folder while it decorates
             before, folder = numba.config.CACHE_DIR, _folder(numba.config.CACHE_DIR)
@@ -82,14 +84,17 @@ class Compiled:
         known = _plain_globals.get(self.py_func.__module__)
         if known is None:
             known = _plain_globals[self.py_func.__module__] = dict(own)
-            known.update({k: value.plain for k, value in own.items() if isinstance(value, Compiled)})
+            known.update(
+                {k: value.plain for k, value in own.items() if isinstance(value, Compiled)}
+            )
         return FunctionType(self.py_func.__code__, known, self.py_func.__name__)
 
 
 def compiled(function: Function) -> Function:
     """The function as a part of kernels; a division by zero gives infinity or NaN.
 
-    It calls other compiled functions only and raises nothing; Python cannot call it, see `as_python`.
+    It calls other compiled functions only and raises nothing; Python cannot call it, see
+    `as_python`.
     """
     return cast(Function, Compiled(cast(FunctionType, function)))
 
@@ -103,7 +108,8 @@ def compiled_floats(function: Function) -> Function:
 
 
 def as_python(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A compiled function as Python, see `Compiled.plain`: for little work, on lists instead of arrays."""
+    """A compiled function as Python, see `Compiled.plain`: for little work, on lists instead of
+    arrays."""
     assert isinstance(function, Compiled)
     return function.plain
 
@@ -114,22 +120,27 @@ _work = 0  # of all kernels, done as Python
 class Kernel:
     """A compiled function as Python calls it; `what` names it to users who wait for it.
 
-    Each call states its `work`, see `WORK_TO_LOAD`, and how many calls like it will follow, if that is known:
-    machine code may be worth it for all of them together. `plain`: what is called until then in its place; by
-    default the function itself, as Python.
+    Each call states its `work`, see `WORK_TO_LOAD`, and how many calls like it will follow, if that
+    is known: machine code may be worth it for all of them together. `plain`: what is called until
+    then in its place; by default the function itself, as Python.
     """
 
-    def __init__(self, function: Any, what: str, *, plain: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, function: Any, what: str, *, plain: Callable[..., Any] | None = None
+    ) -> None:
         assert isinstance(function, Compiled)
         self.function, self.what, self._plain = function, what, plain
         self._work = 0  # asked for until now
 
     def __call__(self, *arguments: Any, work: int, following: int = 0) -> Any:
-        if "kept" in vars(self.function) and self.function.kept.signatures:  # is machine code already
+        # is machine code already
+        if "kept" in vars(self.function) and self.function.kept.signatures:
             return self.function.kept(*arguments)
         global _work
         _work, self._work, ahead = _work + work, self._work + work, following * work
-        is_worth_it = self._work + ahead > WORK_TO_COMPILE or (_work + ahead > WORK_TO_LOAD and self.is_kept)
+        is_worth_it = self._work + ahead > WORK_TO_COMPILE or (
+            _work + ahead > WORK_TO_LOAD and self.is_kept
+        )
         if is_worth_it and not imported_numba().config.DISABLE_JIT:
             return self._first_call(*arguments)
         with np.errstate(all="ignore"):  # as machine code does
@@ -172,14 +183,17 @@ def work_of_trees(lengths: int | NDArray[np.int64]) -> int:
 
 @cache
 def _folder(given: str) -> Path:
-    """Where machine code is kept: in the folder that the user gives numba, beside the package, or at home.
+    """Where machine code is kept: in the folder that the user gives numba, beside the package, or
+    at home.
 
-    numba looks at the file of a function, but not at the files of the functions that it calls, so each state
-    of the sources has a folder of its own; those of earlier ones are removed.
+    numba looks at the file of a function, but not at the files of the functions that it calls, so
+    each state of the sources has a folder of its own; those of earlier ones are removed.
     """
     package = Path(__file__).parents[1]
     stats = [(s.st_mtime_ns, s.st_size) for s in (p.stat() for p in sorted(package.rglob("*.py")))]
-    of_place, of_state = (hashlib.sha256(repr(x).encode()).hexdigest()[:12] for x in (str(package), stats))
+    of_place, of_state = (
+        hashlib.sha256(repr(x).encode()).hexdigest()[:12] for x in (str(package), stats)
+    )
     parent = package / "__pycache__"
     if os.path.isabs(given):
         parent = Path(given)
@@ -194,10 +208,11 @@ def _folder(given: str) -> Path:
 
 
 def own_place(folder: Path) -> Path | None:
-    """The folder without links, if it can be made and nobody else can write there: numba runs what it finds.
+    """The folder without links, if it can be made and nobody else can write there: numba runs what
+    it finds.
 
-    It must be this user's; the folders above it must be, too, or root's. Others may write into those only if they
-    cannot rename what is there (sticky, as /tmp).
+    It must be this user's; the folders above it must be, too, or root's. Others may write into
+    those only if they cannot rename what is there (sticky, as /tmp).
     """
     try:
         folder.mkdir(0o700, parents=True, exist_ok=True)
@@ -210,16 +225,21 @@ def own_place(folder: Path) -> Path | None:
     except OSError:
         return None
     is_own = (
-        stat.S_ISDIR(own.st_mode) and own.st_uid == os.geteuid() and not own.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        stat.S_ISDIR(own.st_mode)
+        and own.st_uid == os.geteuid()
+        and not own.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     )
     is_safe = all(
-        each.st_uid in (0, os.geteuid()) and (each.st_mode & stat.S_ISVTX or not _others_write(each)) for each in above
+        each.st_uid in (0, os.geteuid())
+        and (each.st_mode & stat.S_ISVTX or not _others_write(each))
+        for each in above
     )
     return found if is_own and is_safe else None
 
 
 def _others_write(status: os.stat_result) -> bool:
-    """Whether others than the owner may write, but for a group of the owner alone, as many systems give each user."""
+    """Whether others than the owner may write, but for a group of the owner alone, as many systems
+    give each user."""
     if status.st_mode & stat.S_IWOTH:
         return True
     if not status.st_mode & stat.S_IWGRP:
@@ -237,9 +257,11 @@ def _others_write(status: os.stat_result) -> bool:
 def imported_numba() -> Any:
     """The package.
 
-    Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError, it finds no room.
+    Raises: VdgiError, it is missing, or not made for this version of NumPy; MemoryError, it finds
+    no room.
     """
-    # numba words an error for each type that does not fit; their colours take a fifteenth of its time.
+    # numba words an error for each type that does not fit; their colours take a fifteenth of its
+    # time.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     try:
         import numba
@@ -247,12 +269,15 @@ def imported_numba() -> Any:
         if _is_memory_limited() and not isinstance(error, ModuleNotFoundError):
             raise MemoryError from None
         message = f"this needs the package numba, which cannot be used ({error})"
-        raise VdgiError(f"{message}; install it: pip install --upgrade --force-reinstall numba") from None
+        raise VdgiError(
+            f"{message}; install it: pip install --upgrade --force-reinstall numba"
+        ) from None
     return numba
 
 
 def _is_memory_limited() -> bool:
-    """Whether this process may have only so much memory (ulimit -v): a library that finds no room cannot be loaded."""
+    """Whether this process may have only so much memory (ulimit -v): a library that finds no room
+    cannot be loaded."""
     if sys.platform == "win32":
         return False
     import resource

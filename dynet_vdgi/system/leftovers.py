@@ -27,9 +27,9 @@ def temporary_name(number: str) -> str:
 def remove_leftovers(folder: str) -> None:
     """Removes temporary files of killed processes of this machine; once a folder.
 
-    A living process keeps its file locked. Its number alone does not show whether it lives, because a
-    container that shares the folder and the host's name has other process numbers. So nothing is removed where
-    the file system has no locks.
+    A living process keeps its file locked. Its number alone does not show whether it lives, because
+    a container that shares the folder and the host's name has other process numbers. So nothing is
+    removed where the file system has no locks.
     """
     if folder in _looked_through:
         return

@@ -65,7 +65,8 @@ def to_raise(name: str, wanted: int = 0) -> str:
 
 
 def read_table(path: str | Path, what: str) -> str:
-    """The text of a file of rules, settings, facts or labels, or of a plan; messages call it `what`.
+    """The text of a file of rules, settings, facts or labels, or of a plan; messages call it
+    `what`.
 
     Raises: ConfigError, it cannot be read, is not UTF-8, or is larger than the limit.
     """

@@ -1,4 +1,5 @@
-"""The wording of messages: similar names, numbers with nouns, lists cut short, text without control characters."""
+"""The wording of messages: similar names, numbers with nouns, lists cut short, text without control
+characters."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 
 def near(name: str, names: Iterable[str], n: int = 3, cutoff: float = 0.5) -> list[str]:
-    """Up to `n` names that look like this one, the most similar first. `cutoff` is from 0 (any) to 1.
+    """Up to `n` names that look like this one, the most similar first. `cutoff` is from 0 (any) to
+    1.
 
     >>> near("prase", ["parse", "train", "phrase"])
     ['phrase', 'parse']
@@ -33,7 +35,8 @@ def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.5) -> str:
 
 
 def there_are(names: Iterable[str], most: int = 24) -> str:
-    """The names that can be chosen from, to put after a message; if there are more than `most`, the first.
+    """The names that can be chosen from, to put after a message; if there are more than `most`, the
+    first.
 
     >>> there_are(["a", "b"]), there_are("abcd", 2)
     (' (there are: a, b)', ' (there are: a, b and 2 more)')
@@ -69,22 +72,28 @@ def listed(items: Sequence[str], most: int) -> str:
     >>> listed(["a", "b"], 2), listed(["a", "b", "c", "d"], 2)
     ('a b', 'a b and 2 more')
     """
-    return " ".join(items[:most]) + (f" and {len(items) - most:,} more" if len(items) > most else "")
+    return " ".join(items[:most]) + (
+        f" and {len(items) - most:,} more" if len(items) > most else ""
+    )
 
 
 def plain(text: str) -> str:
-    """The text with control characters written out, so that only tabs and line ends reach a terminal.
+    """The text with control characters written out, so that only tabs and line ends reach a
+    terminal.
 
     >>> print(plain("\x1b[31mred"))
     \\x1b[31mred
     """
     if text.isprintable():
         return text
-    return "".join(repr(c)[1:-1] if (c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0" else c for c in text)
+    return "".join(
+        repr(c)[1:-1] if (c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0" else c for c in text
+    )
 
 
 def told(text: str) -> str:
-    """The text as printed for people: `plain`, with the middle of enormous words and lines left out.
+    """The text as printed for people: `plain`, with the middle of enormous words and lines left
+    out.
 
     >>> told("see " + 4999 * "x" + "y").replace("x" * 79, "X")
     'see Xx... (5,000 characters) ...Xy'

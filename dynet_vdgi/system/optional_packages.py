@@ -10,8 +10,8 @@ from pathlib import Path
 def how_to_install(extra: str) -> str:
     """The command that installs an extra into the environment that runs this program.
 
-    In a clone the command names the extra. Elsewhere it names the packages that the extra consists of,
-    because pip would look for this package on PyPI, where it is not.
+    In a clone the command names the extra. Elsewhere it names the packages that the extra consists
+    of, because pip would look for this package on PyPI, where it is not.
     """
     from importlib import metadata  # late: rarely needed
 
@@ -21,4 +21,6 @@ def how_to_install(extra: str) -> str:
         return shlex.join([*pip, "--editable", f"{clone}[{extra}]"])
     wanted = [line.partition(";") for line in metadata.requires("dynet_vdgi") or ()]
     own = {f'extra == "{extra}"', f"extra == '{extra}'"}
-    return shlex.join([*pip, *(name.strip() for name, _, condition in wanted if condition.strip() in own)])
+    return shlex.join(
+        [*pip, *(name.strip() for name, _, condition in wanted if condition.strip() in own)]
+    )

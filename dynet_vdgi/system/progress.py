@@ -14,7 +14,8 @@ logger = logging.getLogger("dynet_vdgi")
 T = TypeVar("T")
 
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
-"""Seconds before the first line, and most seconds between two: each waits twice as long as the one before."""
+"""Seconds before the first line, and most seconds between two: each waits twice as long as the one
+before."""
 
 
 def is_wanted() -> bool:
@@ -28,11 +29,11 @@ def is_shown() -> bool:
 
 
 class Bar:
-    """Counts up to `total` (None: not known) from `start`; a context manager. On a terminal it is a bar,
-    elsewhere lines at longer and longer intervals, from a thread of its own.
+    """Counts up to `total` (None: not known) from `start`; a context manager. On a terminal it is a
+    bar, elsewhere lines at longer and longer intervals, from a thread of its own.
 
-    `unit` is a noun in the plural, such as "sentences". No line comes before something is counted: what keeps
-    the user waiting then has messages of its own.
+    `unit` is a noun in the plural, such as "sentences". No line comes before something is counted:
+    what keeps the user waiting then has messages of its own.
     """
 
     def __init__(self, unit: str, total: int | None = None, start: int = 0) -> None:

@@ -1,4 +1,5 @@
-"""Signals that end the program as Ctrl-C does: work under way is abandoned, and nothing is left behind."""
+"""Signals that end the program as Ctrl-C does: work under way is abandoned, and nothing is left
+behind."""
 
 from __future__ import annotations
 
@@ -13,15 +14,17 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 
 class Ended(KeyboardInterrupt):
-    """A signal came. A plain KeyboardInterrupt in code run from a string would end Python by SIGINT."""
+    """A signal came. A plain KeyboardInterrupt in code run from a string would end Python by
+    SIGINT."""
 
 
 @contextmanager
 def ended_by_signals() -> Iterator[list[int]]:
-    """A block in which the first such signal raises KeyboardInterrupt; its number goes into the list.
+    """A block in which the first such signal raises KeyboardInterrupt; its number goes into the
+    list.
 
-    Later signals are ignored, so that they cannot interrupt the cleaning up. A signal that is already ignored
-    (nohup) stays ignored.
+    Later signals are ignored, so that they cannot interrupt the cleaning up. A signal that is
+    already ignored (nohup) stays ignored.
     """
     received: list[int] = []
 
@@ -33,7 +36,9 @@ def ended_by_signals() -> Iterator[list[int]]:
     before: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
         before = {
-            number: signal.signal(number, end) for number in SIGNALS if signal.getsignal(number) == signal.SIG_DFL
+            number: signal.signal(number, end)
+            for number in SIGNALS
+            if signal.getsignal(number) == signal.SIG_DFL
         }
     try:
         yield received

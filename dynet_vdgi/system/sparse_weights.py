@@ -18,8 +18,11 @@ Arrays = dict[str, NDArray[Any]]
 MOST_LOG2_BUCKETS = 26
 
 
-def to_arrays(prefix: str, version: int, weights: NDArray[Any], options: Sequence[int] = ()) -> Arrays:
-    """What `from_arrays` reads back: weights (B,) or (B, columns), B a power of two, and other numbers."""
+def to_arrays(
+    prefix: str, version: int, weights: NDArray[Any], options: Sequence[int] = ()
+) -> Arrays:
+    """What `from_arrays` reads back: weights (B,) or (B, columns), B a power of two, and other
+    numbers."""
     buckets = np.flatnonzero(weights.reshape(len(weights), -1).any(axis=1))
     return {
         prefix + "shape": np.array([version, len(weights).bit_length() - 1, *options], np.int64),

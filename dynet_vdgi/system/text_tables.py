@@ -1,4 +1,5 @@
-"""Tables as plain text and as Markdown, from rows of cells: the one writer of the program's and the pages' tables."""
+"""Tables as plain text and as Markdown, from rows of cells: the one writer of the program's and the
+pages' tables."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def columns(text: str) -> int:
 
 
 def column_count(character: str) -> int:
-    """0 for marks that stand on the letter before, 2 for wide letters such as Chinese ones, otherwise 1."""
+    """0 for marks that stand on the letter before, 2 for wide letters such as Chinese ones,
+    otherwise 1."""
     from wcwidth import wcwidth  # late: takes a twentieth of a second
 
     return max(wcwidth(character), 0)
@@ -37,7 +39,8 @@ def padded(text: str, width: int) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """The rows as lines of aligned columns: the first `left` of them flush left, the others flush right.
+    """The rows as lines of aligned columns: the first `left` of them flush left, the others flush
+    right.
 
     >>> print(aligned([["DDA", "<=10", "all"], ["ours", "71.0", "9.5"]]))
     DDA   <=10  all
@@ -47,7 +50,9 @@ def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     lines = []
     for row in rows:
         cells = [padded(cell, width) for cell, width in zip(row[:left], widths)]
-        cells += [" " * (width - columns(cell)) + cell for cell, width in zip(row[left:], widths[left:])]
+        cells += [
+            " " * (width - columns(cell)) + cell for cell, width in zip(row[left:], widths[left:])
+        ]
         lines.append(GAP.join(cells).rstrip())
     return "\n".join(lines)
 
@@ -75,7 +80,10 @@ class TextTable:
         | a\\|b | 9.5 |
         """
         sides = ["---"] * self.left + ["---:"] * (len(self.heading) - self.left)
-        lines = [[_SPECIAL.sub(r"\\\g<0>", cell) if escaped else cell for cell in row] for row in self.rows]
+        lines = [
+            [_SPECIAL.sub(r"\\\g<0>", cell) if escaped else cell for cell in row]
+            for row in self.rows
+        ]
         head = [_SPECIAL.sub(r"\\\g<0>", cell) if escaped else cell for cell in self.heading]
         return "\n".join(f"| {' | '.join(line)} |" for line in (head, sides, *lines))
 

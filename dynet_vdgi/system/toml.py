@@ -20,7 +20,8 @@ MOST_PARTS = 20
 
 _KEY = r"""(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 
-# What is not closed goes on to the end of its line or of the text, so that nothing is looked at twice.
+# What is not closed goes on to the end of its line or of the text, so that nothing is looked at
+# twice.
 _TOKEN = re.compile(
     r"""#.*|"{3}(?:[^"\\]|\\(?s:.)|"(?!""))*(?:"{3}|\Z)|'{3}(?s:.)*?(?:'{3}|\Z)"""
     rf"|(?P<deep>{_KEY}(?:[ \t]*\.[ \t]*{_KEY}){{{MOST_PARTS}}})|{_KEY}"
@@ -31,7 +32,8 @@ _TOKEN = re.compile(
 def loads(text: str) -> dict[str, Any]:
     """The content of a TOML text.
 
-    Raises: ValueError, it is not TOML, or too long, nested too deep, or has a number that nothing can show.
+    Raises: ValueError, it is not TOML, or too long, nested too deep, or has a number that nothing
+    can show.
     """
     most = limit("toml")
     if len(text) > most:

@@ -1,4 +1,5 @@
-"""Work in processes, with one thread of BLAS each; what a process that died was doing is done once more."""
+"""Work in processes, with one thread of BLAS each; what a process that died was doing is done once
+more."""
 
 from __future__ import annotations
 
@@ -16,8 +17,11 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 @contextmanager
-def processes(jobs: int, prepare: Callable[..., None], *arguments: Any) -> Iterator[Callable[..., Piece]]:
-    """Hands out calls to processes that each call `prepare` first, and that end with this one in any way."""
+def processes(
+    jobs: int, prepare: Callable[..., None], *arguments: Any
+) -> Iterator[Callable[..., Piece]]:
+    """Hands out calls to processes that each call `prepare` first, and that end with this one in
+    any way."""
     pool = _Pool(jobs, prepare, arguments)
     try:
         yield pool.submit
@@ -28,7 +32,9 @@ def processes(jobs: int, prepare: Callable[..., None], *arguments: Any) -> Itera
 class Piece:
     """A call that was handed out."""
 
-    def __init__(self, pool: _Pool, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self, pool: _Pool, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> None:
         self._pool, self._function, self._arguments = pool, function, arguments
         self._future = pool.begin(function, arguments)
 
@@ -49,7 +55,8 @@ class Piece:
 
 
 class _Pool:
-    """Processes, and others in their place when one has died: then the executor gives up all of its own."""
+    """Processes, and others in their place when one has died: then the executor gives up all of its
+    own."""
 
     def __init__(self, jobs: int, prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         self._jobs, self._initial = jobs, (prepare, arguments)
@@ -76,6 +83,7 @@ class _Pool:
 
 
 def _start(prepare: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops its workers
+    # Ctrl-C is for the parent, which stops its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     prepare(*arguments)

@@ -1,13 +1,17 @@
-"""A few gold trees: a CRF that starts as its teacher says, and a word parser that learns silver trees.
+"""A few gold trees: a CRF that starts as its teacher says, and a word parser that learns silver
+trees.
 
-One learner for any number of trees from none to a thousand: knowledge without trees, the trees, and text.
+One learner for any number of trees from none to a thousand: knowledge without trees, the trees, and
+text.
 
-A CRF starts as the rule table or a universal parser and learns from the trees. The CRF and the unsupervised
-teacher, whose weight falls as the number of trees grows, parse the text. A student, a linear-time parser,
-learns from these silver trees and the gold ones. One setting works for any number of trees and all languages.
+A CRF starts as the rule table or a universal parser and learns from the trees. The CRF and the
+unsupervised teacher, whose weight falls as the number of trees grows, parse the text. A student, a
+linear-time parser, learns from these silver trees and the gold ones. One setting works for any
+number of trees and all languages.
 
-The student of a rule table is nearly as good as the CRF. That of a universal parser is not, because it cannot
-see what the network knows, so there the CRF parses, unless one wants speed (docs/results/few-trees.md).
+The student of a rule table is nearly as good as the CRF. That of a universal parser is not, because
+it cannot see what the network knows, so there the CRF parses, unless one wants speed
+(docs/results/few-trees.md).
 
 Letters: n words.
 """
@@ -30,15 +34,31 @@ from dynet_vdgi.conllu.vocabulary import Vocabulary
 from dynet_vdgi.errors import ModelError, UsageError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.few_trees.arc_crf import PREFIX as CRF
-from dynet_vdgi.few_trees.arc_crf import ArcCrf, CrfSettings, mixed, n_known_heads, share_of_unsupervised
-from dynet_vdgi.few_trees.word_perceptron import GOLD_AMOUNT, WordParserSettings, WordPerceptron, gold_copies
+from dynet_vdgi.few_trees.arc_crf import (
+    ArcCrf,
+    CrfSettings,
+    mixed,
+    n_known_heads,
+    share_of_unsupervised,
+)
+from dynet_vdgi.few_trees.word_perceptron import (
+    GOLD_AMOUNT,
+    WordParserSettings,
+    WordPerceptron,
+    gold_copies,
+)
 from dynet_vdgi.few_trees.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.models.archive import Arrays
 from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.models.model_file import save as save_model
 from dynet_vdgi.parser import given_heads
-from dynet_vdgi.parser.confidence import CALIBRATION_SENTENCES, SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
+from dynet_vdgi.parser.confidence import (
+    CALIBRATION_SENTENCES,
+    SHIFT_WITH_TREES,
+    SHIFT_WITHOUT_TREES,
+    Calibration,
+)
 from dynet_vdgi.parser.crf_engine import CrfEngine
 from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.parser.engine import Engine
@@ -58,7 +78,14 @@ from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.gold_trees import n_free
 from dynet_vdgi.training.inputs import Inputs
-from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, base_of, check_ignored, chosen_rules
+from dynet_vdgi.training.recipe import (
+    Preparation,
+    Recipe,
+    Workplace,
+    base_of,
+    check_ignored,
+    chosen_rules,
+)
 from dynet_vdgi.training.relation_arrays import label_arrays
 from dynet_vdgi.training.run_reader import RunReader
 from dynet_vdgi.training.taught import TaughtText, teach, teacher_of_kind
@@ -70,7 +97,8 @@ SHORTEST, LONGEST_TEXT = 2, 40
 
 @dataclass(eq=False)
 class FewTrees:
-    """The learner with its CRF and its student; `fit` learns both. Without a student the CRF parses."""
+    """The learner with its CRF and its student; `fit` learns both. Without a student the CRF
+    parses."""
 
     crf: ArcCrf = field(default_factory=ArcCrf)
     student: WordPerceptron | None = field(default_factory=WordPerceptron)
@@ -94,8 +122,8 @@ class FewTrees:
             unsupervised: marginals (n + 1, n) of the text's sentences by a teacher that saw no tree; without
                 them the CRF alone makes the silver trees.
 
-        Raises: VdgiError, there is neither text nor a tree within the length limits; ValueError, the
-        arguments do not fit together.
+        Raises: VdgiError, there is neither text nor a tree within the length limits; ValueError,
+        the arguments do not fit together.
         """
         lesson = self._lesson(text, trees, unsupervised)
         known, votes = lesson[0], lesson[2]
@@ -119,14 +147,21 @@ class FewTrees:
     def _lesson(
         self, text: Sequence[Sentence], trees: Sequence[Sentence], unsupervised: Sequence[Floats]
     ) -> tuple[list[Sentence], list[Sentence], list[Floats]]:
-        """Trees, text and its marginals, if any, of what is short and long enough. Raises: as `fit`."""
+        """Trees, text and its marginals, if any, of what is short and long enough. Raises: as
+        `fit`."""
         if unsupervised and len(unsupervised) != len(text):
             raise ValueError(f"{len(text)} sentences, but marginals of {len(unsupervised)}")
         gold = [tree for tree in trees if SHORTEST <= len(tree) <= self.crf.settings.max_len]
-        places = [k for k, sentence in enumerate(text) if SHORTEST <= len(sentence) <= self.longest_text]
+        places = [
+            k for k, sentence in enumerate(text) if SHORTEST <= len(sentence) <= self.longest_text
+        ]
         if not gold and not places:
             raise VdgiError("neither text nor trees to learn from")
-        return gold, [text[k] for k in places], [unsupervised[k] for k in places] if unsupervised else []
+        return (
+            gold,
+            [text[k] for k in places],
+            [unsupervised[k] for k in places] if unsupervised else [],
+        )
 
     def _teach(self, gold: list[Sentence], text: list[Sentence], votes: list[Floats]) -> None:
         """What the CRF teaches when it has learnt: the student, and the calibration of what parses."""
@@ -136,7 +171,9 @@ class FewTrees:
             ours = self.crf.marginals(sentences)
             marginals = mixed(ours, marginals, self.share) if votes else ours
         if self.student:
-            silver = [replace(s, heads=eisner.expected_best(m)) for s, m in zip(sentences, marginals)]
+            silver = [
+                replace(s, heads=eisner.expected_best(m)) for s, m in zip(sentences, marginals)
+            ]
             self.student.fit(
                 [*map(self.completed, gold), *silver],
                 [gold_copies(len(gold), len(silver))] * len(gold) + [1] * len(silver),
@@ -146,7 +183,9 @@ class FewTrees:
             sample = sentences[:CALIBRATION_SENTENCES]
             shift = SHIFT_WITH_TREES if gold or self.has_seen_trees else SHIFT_WITHOUT_TREES
             tags = [s.tags for s in sample]
-            self.calibration = Calibration.fit(tags, self._found(sample), marginals[: len(sample)], shift)
+            self.calibration = Calibration.fit(
+                tags, self._found(sample), marginals[: len(sample)], shift
+            )
 
     def _found(
         self, sentences: Sequence[Sentence], *, keep_heads: bool = False
@@ -161,7 +200,8 @@ class FewTrees:
     def completed(self, tree: Sentence) -> Sentence:
         """The tree with the highest expected number of correct heads for FREE words.
 
-        If no projective tree contains the given heads, they replace those of the best tree without them.
+        If no projective tree contains the given heads, they replace those of the best tree without
+        them.
         """
         heads = tree.heads or (FREE,) * len(tree)
         if FREE not in heads:
@@ -174,7 +214,8 @@ class FewTrees:
             return replace(tree, heads=tuple(g if h == FREE else h for h, g in zip(heads, guessed)))
 
     def predict(self, sentences: Sequence[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
-        """The sentences with the student's trees, or else the CRF's; with `keep_heads` they keep given heads.
+        """The sentences with the student's trees, or else the CRF's; with `keep_heads` they keep
+        given heads.
 
         Raises: KeepError, no projective tree contains them.
         """
@@ -207,7 +248,9 @@ logger = logging.getLogger("dynet_vdgi")
 class SilverSettings(Section, frozen=True):
     """The silver trees of the text, made jointly by the CRF and the teacher."""
 
-    trust: Annotated[float, Meta(gt=0, description="gold heads that count as much as the unsupervised teacher")] = 20.0
+    trust: Annotated[
+        float, Meta(gt=0, description="gold heads that count as much as the unsupervised teacher")
+    ] = 20.0
 
 
 class FewTreesSettings(Settings, frozen=True, tag_field="recipe", tag="few-trees"):
@@ -263,7 +306,9 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
                 "language that has trees"
             )
 
-    def idle(self, inputs: Inputs, settings: FewTreesSettings, *, has_text: bool | None = None) -> dict[str, str]:
+    def idle(
+        self, inputs: Inputs, settings: FewTreesSettings, *, has_text: bool | None = None
+    ) -> dict[str, str]:
         # Not known until the files are read: a file of trees may hold sentences without trees.
         return super().idle(inputs, settings, has_text=True if has_text is None else has_text)
 
@@ -276,7 +321,9 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
             material = replace(material, vocabulary=Vocabulary(tags))
         return Preparation(settings, material, reading)
 
-    def learn(self, prepared: Preparation[FewTreesSettings], provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[FewTreesSettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
         if material.sentences:
@@ -284,7 +331,9 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
             lesson = teach(material, settings.teacher, seed=settings.seed, log=place.log, **own)
         clock = time.process_time()
         prior = lesson.prior or Prior.of_text(material.rules, material.trees)
-        base = lesson.base or teacher_of_kind(settings.teacher, settings.seed).start(material.trees, prior)
+        base = lesson.base or teacher_of_kind(settings.teacher, settings.seed).start(
+            material.trees, prior
+        )
         known = material.sentences, material.trees
         learner = settings.learner().fit(*known, base, lesson.marginals)
         fast = None
@@ -292,16 +341,24 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
             fast = learner.with_student(settings.student(), *known, lesson.marginals)
         seconds = time.process_time() - clock
         trees, text = count(len(material.trees), "tree"), count(len(material.sentences), "sentence")
-        logger.info("parser with words: %s, text of %s, %.1f CPU s with compiling", trees, text, seconds)
+        logger.info(
+            "parser with words: %s, text of %s, %.1f CPU s with compiling", trees, text, seconds
+        )
         n_words, n = sum(map(len, material.trees)), n_free(material.trees)
         free = f", {n} of {count(n_words, 'head')} free" if n else ""
         gold_trees, dev_dda = [*provenance.gold_trees, f"training: {trees} learnt from{free}"], None
         if material.dev:
-            dev_dda = score(material.dev, [tree.heads or () for tree in learner.predict(material.dev)]).dda
+            dev_dda = score(
+                material.dev, [tree.heads or () for tree in learner.predict(material.dev)]
+            ).dda
             gold_trees.append("dev: progress figures only")
             logger.info("dev DDA %.3f", dev_dda)
         row: dict[str, Any] = {"phase": "student", "trees": len(material.trees), "agreement": None}
-        row |= {"dev_dda": dev_dda, "share_of_teacher": round(learner.share, 4), "cpu_s": round(seconds, 2)}
+        row |= {
+            "dev_dda": dev_dda,
+            "share_of_teacher": round(learner.share, 4),
+            "cpu_s": round(seconds, 2),
+        }
         place.log.append(row)
         told = material.trees, prior, material.punctuation
         labels, text_json = label_arrays(*told, base.log_p), prior.text.to_json()
@@ -325,11 +382,14 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
         if STUDENT + "weights" in model.parameters:
             return StudentEngine(model)
         if model.base is None:
-            raise ModelError("the model has neither a student nor the measures of a text that a CRF needs")
+            raise ModelError(
+                "the model has neither a student nor the measures of a text that a CRF needs"
+            )
         return self.exact(model)
 
     def exact(self, model: ModelFile) -> CrfEngine:
-        """The CRF, which is the parser itself or has taught it. Raises: UsageError, see `Recipe.exact`."""
+        """The CRF, which is the parser itself or has taught it. Raises: UsageError, see
+        `Recipe.exact`."""
         if CRF + "weights" not in model.parameters:
             raise UsageError("a fast student has no distribution over trees: leave out --fast")
         return CrfEngine(ArcCrf.from_arrays(model.parameters, base_of(model)))

@@ -24,16 +24,25 @@ WORTH_TELLING = 0.01
 
 
 def only_corrected(trees: Sequence[Sentence], path: str, *, can_drop: bool) -> list[Sentence]:
-    """The trees without the heads that nobody has confirmed, if somebody has others; warns of guesses.
+    """The trees without the heads that nobody has confirmed, if somebody has others; warns of
+    guesses.
 
     can_drop: otherwise they keep those heads. Raises: DataError, all trees are guesses.
     """
-    with_heads = [tree for tree in trees if tree.source is not None and set(tree.heads or ()) - {FREE}]
+    with_heads = [
+        tree for tree in trees if tree.source is not None and set(tree.heads or ()) - {FREE}
+    ]
     lines = [tree.source.lines for tree in with_heads if tree.source is not None]
-    guesses, perhaps = (sum(map(test, lines)) for test in (guess_marks.is_guess, guess_marks.may_be_guess))
+    guesses, perhaps = (
+        sum(map(test, lines)) for test in (guess_marks.is_guess, guess_marks.may_be_guess)
+    )
     if guesses and guesses == len(with_heads):
-        message = "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
-        hint = "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
+        message = (
+            "all trees are as vdgi choose wrote them, so the parser would learn its own guesses"
+        )
+        hint = (
+            "correct HEAD and DEPREL; from a tree that is right, remove the comment '# guess = ...'"
+        )
         raise DataError(path, None, message, hint)
     of_all, unseen = count(len(with_heads), "tree"), "leave out trees that nobody has looked at"
     if guesses:
@@ -74,7 +83,9 @@ def tell_of_relations(trees: Sequence[Sentence]) -> None:
         counted = count(len(own), "relation")
         are = "is" if len(own) == 1 else "are"
         listed = _listed(f"{name} ({n:,})" for name, n in own.most_common())
-        logger.info("%s of the trees %s not of UD 2, learnt as in the file: %s", counted, are, listed)
+        logger.info(
+            "%s of the trees %s not of UD 2, learnt as in the file: %s", counted, are, listed
+        )
 
 
 def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentence]]) -> None:
@@ -93,7 +104,10 @@ def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentenc
     if lacking.total() > WORTH_TELLING * times.total():
         tags = "tag" if len(lacking) == 1 else "tags"
         do = "does" if len(lacking) == 1 else "do"
-        listed, words = _listed(tag for tag, _ in lacking.most_common()), count(lacking.total(), "word")
+        listed, words = (
+            _listed(tag for tag, _ in lacking.most_common()),
+            count(lacking.total(), "word"),
+        )
         logger.warning("%s %s of the trees (%s) %s not occur in the text", tags, listed, words, do)
 
 

@@ -49,7 +49,9 @@ class Given:
                 raise DataError(MEMORY, None, "a sentence has no heads", "trees are needed here")
             if tags == "xpos" and not sentence.upos:
                 if not sentence.xpos:
-                    raise DataError(MEMORY, None, "a sentence has no XPOS", "set data.tags=upos, or fill it")
+                    raise DataError(
+                        MEMORY, None, "a sentence has no XPOS", "set data.tags=upos, or fill it"
+                    )
                 sentence = replace(sentence, tags=sentence.xpos, upos=sentence.tags)
             yield sentence
 
@@ -63,10 +65,11 @@ class Given:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Texts by language label (empty for a text of one language), gold trees, and models to start from.
+    """Texts by language label (empty for a text of one language), gold trees, and models to start
+    from.
 
-    `facts` are files of facts about the languages, by label; `without` names parts of the rule table to
-    leave out. `treebanks`, by label, are trees of other languages.
+    `facts` are files of facts about the languages, by label; `without` names parts of the rule
+    table to leave out. `treebanks`, by label, are trees of other languages.
     """
 
     texts: Mapping[str, Given]
@@ -83,7 +86,8 @@ class Inputs:
     lines: bool = False  # each line of raw text is a sentence
 
     def with_steps(self, steps: Steps) -> Inputs:
-        """These inputs, with raw text as text; it and trees are tokenised and tagged where they are not."""
+        """These inputs, with raw text as text; it and trees are tokenised and tagged where they are
+        not."""
         texts = {label: replace(given, steps=steps) for label, given in self.texts.items()}
         if self.raw:
             text = texts[""]
@@ -104,20 +108,40 @@ class Inputs:
         """Raises: UsageError, there is nothing to learn from, or a file can be read only once."""
         others = [name for given in self.treebanks.values() for name in given.names]
         raw = self.raw.names if self.raw else ()
-        names = (*self.text_names, *raw, *self.trees.names, *self.dev.names, *others, *self.facts.values())
+        names = (
+            *self.text_names,
+            *raw,
+            *self.trees.names,
+            *self.dev.names,
+            *others,
+            *self.facts.values(),
+        )
         file_checks.check_read_again(names, "training reads its files more than once")
         if self.raw is not None and set(self.texts) != {""}:
-            raise UsageError("--raw learns one tokeniser and one tagger: it goes with --train, not --language")
-        if not self.has_text and not self.raw and not self.trees and not (treebanks_suffice and self.treebanks):
-            raise UsageError("nothing to learn from: name tagged text with --train, or trees with --trees")
+            raise UsageError(
+                "--raw learns one tokeniser and one tagger: it goes with --train, not --language"
+            )
+        if (
+            not self.has_text
+            and not self.raw
+            and not self.trees
+            and not (treebanks_suffice and self.treebanks)
+        ):
+            raise UsageError(
+                "nothing to learn from: name tagged text with --train, or trees with --trees"
+            )
         for name, times in Counter(self.text_names).items():
             if times > 1:
-                logger.warning("%s is text of %d languages: its sentences count for each", name, times)
+                logger.warning(
+                    "%s is text of %d languages: its sentences count for each", name, times
+                )
 
     def warn_of_trees_that_count_twice(self) -> None:
         """Warns of files given both as text and as trees, for recipes that learn from both."""
         for name in set(self.text_names) & set(self.trees.names):
-            logger.warning("%s is given to both --train and --trees: its sentences count twice", name)
+            logger.warning(
+                "%s is given to both --train and --trees: its sentences count twice", name
+            )
 
     def check_facts(self, idle: str | None) -> None:
         """Raises: UsageError, facts or --without have no effect (`idle` says why), or name no text."""
@@ -131,11 +155,18 @@ class Inputs:
             if "" in with_text or not with_text:
                 text = "the text has no label" if with_text else "there is no text (--train)"
                 raise UsageError(f"--language-facts {label + '=' if label else ''}FILE: {text}")
-            which = f"no --language {label}{did_you_mean(label, with_text)}" if label else "say of which language"
-            raise UsageError(f"--language-facts: {which} ({' or '.join(f'{one}=FILE' for one in with_text)})")
+            which = (
+                f"no --language {label}{did_you_mean(label, with_text)}"
+                if label
+                else "say of which language"
+            )
+            raise UsageError(
+                f"--language-facts: {which} ({' or '.join(f'{one}=FILE' for one in with_text)})"
+            )
 
     def files(self, others: Mapping[str, str]) -> tuple[DataFile, ...]:
-        """Role, name and checksum of each file, for the model file; `others` are files named by settings."""
+        """Role, name and checksum of each file, for the model file; `others` are files named by
+        settings."""
         raw = self.raw.names if self.raw else ()
         by_role: dict[str, tuple[str, ...]] = {
             **{
@@ -153,5 +184,7 @@ class Inputs:
             **{f"facts {label}".rstrip(): (name,) for label, name in self.facts.items()},
         }
         return tuple(
-            DataFile(role, Path(name).name, files.sha256(name)) for role, names in by_role.items() for name in names
+            DataFile(role, Path(name).name, files.sha256(name))
+            for role, names in by_role.items()
+            for name in names
         )

@@ -1,4 +1,5 @@
-"""The inputs of a run: raw text, files or sentences; how they are read, and messages about gold trees."""
+"""The inputs of a run: raw text, files or sentences; how they are read, and messages about gold
+trees."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ HERE = "learnt in this run"
 
 
 def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
-    """The steps of a run; a step that is not given learns from its texts and trees, and from its raw text.
+    """The steps of a run; a step that is not given learns from its texts and trees, and from its
+    raw text.
 
     Raises: UsageError, there are no tags to learn from; DataError, a file is malformed.
     """
@@ -71,14 +73,18 @@ def _blocks(given: Given) -> Iterator[Block]:
 
 def words_of(block: Block) -> tuple[str, ...]:
     """The forms of a sentence's words."""
-    return tuple(line.split("\t", 2)[1] for line in block.lines if line.partition("\t")[0].isdecimal())
+    return tuple(
+        line.split("\t", 2)[1] for line in block.lines if line.partition("\t")[0].isdecimal()
+    )
 
 
 def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
     """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
     from dynet_vdgi.words.tagger.tagger import Tagger, universal_tags
 
-    groups = superseded([[*_known_tags(given, steps)] for given in known], lambda sentence: sentence.forms)
+    groups = superseded(
+        [[*_known_tags(given, steps)] for given in known], lambda sentence: sentence.forms
+    )
     sentences = [sentence for group in groups for sentence in group]
     tagged = [sentence for sentence in sentences if set(universal_tags(sentence)) != {"_"}]
     rest = [sentence for sentence in sentences if set(universal_tags(sentence)) == {"_"}]

@@ -1,6 +1,7 @@
 """A recipe holds the settings, checks, reading, learning and engine of one kind of parser.
 
-To add one, write a module with a `Settings` type and a `Recipe`, and register its name in `registry.RECIPES`.
+To add one, write a module with a `Settings` type and a `Recipe`, and register its name in
+`registry.RECIPES`.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ SomeSettings = TypeVar("SomeSettings", bound=Settings)
 
 @dataclass
 class Preparation(Generic[SomeSettings]):
-    """Prepared inputs: the material, the settings completed from the files, and a record of what was done."""
+    """Prepared inputs: the material, the settings completed from the files, and a record of what
+    was done."""
 
     settings: SomeSettings
     material: Material
     reading: RunReader
-    files: Mapping[str, str] = field(default_factory=dict)  # files that the settings name, by their role
+    # files that the settings name, by their role
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
         """How the model is made, as far as is known before learning."""
@@ -46,7 +49,10 @@ class Preparation(Generic[SomeSettings]):
         protocol = protocol_of(settings.data.protocol)
         sections = settings.sections.values()
         named = {role: name for section in sections for role, name in section.files.items()}
-        gold_trees = [*self.reading.gold_trees, *(line for each in sections for line in each.gold_trees)]
+        gold_trees = [
+            *self.reading.gold_trees,
+            *(line for each in sections for line in each.gold_trees),
+        ]
         return Provenance.now(
             command=tuple(command),
             preset=preset,
@@ -73,7 +79,8 @@ def amount(sentences: Sequence[Sentence]) -> Amount:
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where a recipe learns: its log, the run's folder (if any) and an unfinished model of this run."""
+    """Where a recipe learns: its log, the run's folder (if any) and an unfinished model of this
+    run."""
 
     log: RunLog
     folder: Path | None = None
@@ -101,18 +108,24 @@ class Recipe(ABC, Generic[SomeSettings]):
         return ""
 
     def check(self, inputs: Inputs, settings: SomeSettings) -> None:
-        """Raises: UsageError, if this recipe cannot learn from the inputs, or not with these settings."""
+        """Raises: UsageError, if this recipe cannot learn from the inputs, or not with these
+        settings."""
         if inputs.init and not self.continues_models:
             raise no_start(inputs.init)
         if inputs.treebanks:
-            raise UsageError("--treebank makes a universal parser: use --preset universal, without text and --trees")
+            raise UsageError(
+                "--treebank makes a universal parser: use --preset universal, without text and --trees"
+            )
         if inputs.facts or inputs.without:
             inputs.check_facts(self.idle(inputs, settings).get("rules"))
 
-    def idle(self, inputs: Inputs, settings: SomeSettings, *, has_text: bool | None = None) -> dict[str, str]:
+    def idle(
+        self, inputs: Inputs, settings: SomeSettings, *, has_text: bool | None = None
+    ) -> dict[str, str]:
         """Settings that change nothing in a run on these inputs, each with the reason.
 
-        `has_text` is given where it is known already: a file of trees may hold sentences without trees.
+        `has_text` is given where it is known already: a file of trees may hold sentences without
+        trees.
         """
         return settings.without_effect(
             has_text=inputs.has_text if has_text is None else has_text,
@@ -125,12 +138,14 @@ class Recipe(ABC, Generic[SomeSettings]):
     def prepare(self, inputs: Inputs, settings: SomeSettings) -> Preparation[SomeSettings]:
         """Reads everything a run needs.
 
-        Raises: DataError, a file is malformed, or contains nothing to train on; ConfigError, ModelError,
-        rules, vectors, clusters or the model to start from are at fault.
+        Raises: DataError, a file is malformed, or contains nothing to train on; ConfigError,
+        ModelError, rules, vectors, clusters or the model to start from are at fault.
         """
 
     @abstractmethod
-    def learn(self, prepared: Preparation[SomeSettings], provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[SomeSettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         """The finished model, which is also written to the folder, if there is one."""
 
     @abstractmethod
@@ -164,7 +179,8 @@ def base_of(model: ModelFile) -> Base:
 
 
 def no_start(init: str) -> UsageError:
-    """What to raise where a perceptron is to go on from a model, or a neural parser from a perceptron."""
+    """What to raise where a perceptron is to go on from a model, or a neural parser from a
+    perceptron."""
     return UsageError(
         f"--init {init}: a perceptron cannot be trained further; start from a neural model, "
         "such as --preset paper makes"
@@ -175,7 +191,9 @@ def check_ignored(settings: Settings, *, has_effect: bool) -> None:
     """Raises: ConfigError, `data.ignore` has no effect, or would hide the column of the tags."""
     ignored = settings.data.ignore
     if "xpos" in ignored and settings.data.tags == "xpos":
-        raise ConfigError("config: 'data.ignore' cannot hide xpos, since data.tags=xpos takes the tags there")
+        raise ConfigError(
+            "config: 'data.ignore' cannot hide xpos, since data.tags=xpos takes the tags there"
+        )
     if ignored and not has_effect:
         raise ConfigError(
             "config: 'data.ignore' would have no effect: neither the parser nor its rules look at more than "

@@ -1,4 +1,5 @@
-"""A training run, whatever its recipe: checks, folder, lock, resume; called by `vdgi train` and by Python."""
+"""A training run, whatever its recipe: checks, folder, lock, resume; called by `vdgi train` and by
+Python."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def run(
     command: Sequence[str] = (),
     said: Collection[str] = (),
 ) -> ModelFile | None:
-    """The model trained on the inputs; with `out`, that folder also gets model file, log and settings.
+    """The model trained on the inputs; with `out`, that folder also gets model file, log and
+    settings.
 
     Args:
         resume: continue the folder's run if settings, rules and data are the same; a finished one is kept.
@@ -105,7 +107,8 @@ def run(
 def _steps(inputs: Inputs) -> Steps:
     """The tokeniser and the tagger of a run, given or learnt.
 
-    Raises: ModelError, one cannot be used; UsageError, one is missing; DataError, a file is malformed.
+    Raises: ModelError, one cannot be used; UsageError, one is missing; DataError, a file is
+    malformed.
     """
     paths = {"tokeniser": inputs.tokeniser, "tagger": inputs.tagger}
     given = {name: StepFile(str(paths[name]), content) for name, content in contents(paths).items()}
@@ -153,7 +156,8 @@ def _learnt(
     model = _with_steps(recipe.learn(prepared, provenance, place), steps, out)
     if steps.n_tagged:
         logger.info("tags: %s", model.provenance.tags)
-    if steps.tagger is not None and not (steps.n_tagged and steps.tagger.is_enough):  # or it is said above
+    # or it is said above
+    if steps.tagger is not None and not (steps.n_tagged and steps.tagger.is_enough):
         logger.info("%s", steps.tagger.told)
     logger.info("gold trees used: %s", "; ".join(model.provenance.gold_trees) or "none")
     if out:

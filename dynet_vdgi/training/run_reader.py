@@ -1,4 +1,5 @@
-"""Reads a run's sentences by protocol and length, and records which were dropped and which trees used."""
+"""Reads a run's sentences by protocol and length, and records which were dropped and which trees
+used."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class RunReader:
     data: DataSettings
     dropped: list[str] = field(default_factory=list)
     gold_trees: list[str] = field(default_factory=list)
-    punctuation: Counter[str] = field(default_factory=Counter)  # relations it has in trees to learn from
+    # relations it has in trees to learn from
+    punctuation: Counter[str] = field(default_factory=Counter)
 
     def material(
         self,
@@ -48,8 +50,8 @@ class RunReader:
     ) -> Material:
         """What a run learns from, with the tags as vocabulary.
 
-        `is_lean`: see `_lean`. `longest_partial`: trees are of up to so many words, and their heads may be
-        FREE; without text, the sentences of their files are the text, if some have no tree.
+        `is_lean`: see `_lean`. `longest_partial`: trees are of up to so many words, and their heads
+        may be FREE; without text, the sentences of their files are the text, if some have no tree.
         """
         facts = {label: load_facts(name, rules) for label, name in inputs.facts.items()}
         texts = self.texts(inputs, is_lean=is_lean)
@@ -58,7 +60,9 @@ class RunReader:
             trees, treeless = self._partial_trees(inputs.trees, longest_partial)
         elif inputs.trees:  # projective ones, because only they have derivations
             projective = replace(protocol_of(self.data.protocol), projective_only=True)
-            trees = self._read(inputs.trees, self.data.max_len, role="tree", heads="required", protocol=projective)
+            trees = self._read(
+                inputs.trees, self.data.max_len, role="tree", heads="required", protocol=projective
+            )
         if trees:
             tell_of_relations(trees)
         if not texts and treeless:
@@ -79,13 +83,16 @@ class RunReader:
             if not given:
                 continue
             role = f"{label} training" if label else "training"
-            texts[label] = self._read(given, self.data.max_len, role=role, label=label, is_lean=is_lean)
+            texts[label] = self._read(
+                given, self.data.max_len, role=role, label=label, is_lean=is_lean
+            )
             if protocol.projective_only and any(s.heads is not None for s in texts[label]):
                 self.gold_trees.append("training: sentences with crossing arcs left out")
         return texts
 
     def _partial_trees(self, given: Given, longest: int) -> tuple[list[Sentence], list[Sentence]]:
-        """The trees, whose heads may be FREE, and the sentences without any head; logs the number of each.
+        """The trees, whose heads may be FREE, and the sentences without any head; logs the number
+        of each.
 
         Raises: DataError, no sentence has a head.
         """
@@ -152,14 +159,17 @@ class RunReader:
             hint = "see what was dropped, and data.max_len"
             raise DataError(str(given), None, f"no {role} sentence is left", hint)
         if heads != "required" or role == "tree":  # of what is learnt from
-            self.dropped += [f"{label}: {item}" if label else str(item) for item in prepared.dropped]
+            self.dropped += [
+                f"{label}: {item}" if label else str(item) for item in prepared.dropped
+            ]
         return sentences
 
 
 def _lean(sentences: Iterable[Sentence], *, with_heads: bool) -> Iterator[Sentence]:
     """The sentences with only the columns that teachers and perceptrons read, to save memory.
 
-    No lemmas, relations, or lines of the file, and heads only on request; equal forms are one object.
+    No lemmas, relations, or lines of the file, and heads only on request; equal forms are one
+    object.
     """
     known: dict[str, str] = {}
     for s in sentences:

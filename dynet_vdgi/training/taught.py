@@ -1,6 +1,8 @@
-"""The recipe of the preset best: a teacher for each text parses it exactly, and a student learns its trees.
+"""The recipe of the preset best: a teacher for each text parses it exactly, and a student learns
+its trees.
 
-Teachers of texts: each language has its own, with its own statistics; students get the trees of all.
+Teachers of texts: each language has its own, with its own statistics; students get the trees of
+all.
 """
 
 from __future__ import annotations
@@ -19,15 +21,34 @@ from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import ModelFile, Provenance, of_earlier_version
 from dynet_vdgi.models.model_file import save as save_model
 from dynet_vdgi.models.run_log import RunLog
-from dynet_vdgi.parser.confidence import CALIBRATION_SENTENCES, SHIFT_WITH_TREES, SHIFT_WITHOUT_TREES, Calibration
+from dynet_vdgi.parser.confidence import (
+    CALIBRATION_SENTENCES,
+    SHIFT_WITH_TREES,
+    SHIFT_WITHOUT_TREES,
+    Calibration,
+)
 from dynet_vdgi.rule_tables.explanation import idle_facts
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.settings.registry import TEACHERS
-from dynet_vdgi.settings.settings import MODEL_NAME, ONLY_TREES, DmvSettings, Exclusions, Settings, TeacherSettings
+from dynet_vdgi.settings.settings import (
+    MODEL_NAME,
+    ONLY_TREES,
+    DmvSettings,
+    Exclusions,
+    Settings,
+    TeacherSettings,
+)
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.inputs import Inputs
-from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, base_of, check_ignored, chosen_rules
+from dynet_vdgi.training.recipe import (
+    Preparation,
+    Recipe,
+    Workplace,
+    base_of,
+    check_ignored,
+    chosen_rules,
+)
 from dynet_vdgi.unsupervised.teacher import Base, Teacher
 
 if TYPE_CHECKING:
@@ -39,7 +60,8 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
-    """A teacher that has learnt nothing yet; some draw random numbers. Raises: ConfigError, no teacher."""
+    """A teacher that has learnt nothing yet; some draw random numbers. Raises: ConfigError, no
+    teacher."""
     teacher: Teacher = TEACHERS.named(settings.kind).make(settings, seed)
     return teacher
 
@@ -48,9 +70,9 @@ def teacher_of_kind(settings: TeacherSettings, seed: int) -> Teacher:
 class TaughtText:
     """The results of the teachers of all texts.
 
-    `trees` of the texts, with languages balanced; on request `marginals` (n + 1, n) of every sentence, and
-    `votes`, some sentences with their marginals; `prior` of the teacher if it is the only one, and what a CRF
-    starts from, `base`.
+    `trees` of the texts, with languages balanced; on request `marginals` (n + 1, n) of every
+    sentence, and `votes`, some sentences with their marginals; `prior` of the teacher if it is the
+    only one, and what a CRF starts from, `base`.
     """
 
     trees: list[Sentence] = field(default_factory=list)
@@ -70,10 +92,11 @@ def teach(
     n_votes: int = 0,
     log: RunLog,
 ) -> TaughtText:
-    """Trains a teacher of this kind for each text, with the text's own statistics, and returns the results.
+    """Trains a teacher of this kind for each text, with the text's own statistics, and returns the
+    results.
 
-    `n_votes`: the number of sentences, of all texts together, whose marginals are kept for calibration. The
-    log reports the measurements of each text and how its teacher learnt.
+    `n_votes`: the number of sentences, of all texts together, whose marginals are kept for
+    calibration. The log reports the measurements of each text and how its teacher learnt.
     """
     trees: list[list[Sentence]] = []
     known: list[tuple[Prior, Base]] = []
@@ -101,7 +124,9 @@ def teach(
         for number, row in enumerate(teacher.log_rows(), 1):
             log.append({"phase": "teacher", "language": language, "iteration": number, **row})
         words = sum(map(len, text))
-        log.append({"phase": "taught", "language": language, "words": words, "cpu_s": round(seconds, 2)})
+        log.append(
+            {"phase": "taught", "language": language, "words": words, "cpu_s": round(seconds, 2)}
+        )
         label = f"{language}: " if language else ""
         message = "%steacher: %s, %s, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
@@ -138,8 +163,8 @@ def _measured(prior: Prior) -> dict[str, dict[str, float]]:
 def balanced(treebanks: Sequence[Sequence[Sentence]]) -> list[Sentence]:
     """The trees of all languages.
 
-    The trees of a small treebank are repeated, so that no language has twice as many as another, because a
-    shared student would follow the large ones where languages differ.
+    The trees of a small treebank are repeated, so that no language has twice as many as another,
+    because a shared student would follow the large ones where languages differ.
     """
     most = max(map(len, treebanks), default=0)
     return [tree for trees in treebanks if trees for tree in [*trees] * (most // len(trees))]
@@ -161,7 +186,8 @@ class TaughtSettings(Settings, frozen=True, tag_field="recipe", tag="taught"):
 
     @property
     def with_trees(self) -> dict[str, Any]:
-        return {"parser": {"epochs": 3, "log2_buckets": 20}}  # gold trees are shown more often anyway
+        # gold trees are shown more often anyway
+        return {"parser": {"epochs": 3, "log2_buckets": 20}}
 
     exclusions: ClassVar[Exclusions] = (
         ("rules", "there is no teacher to go by rules", lambda s, _: not s.teacher.teaches),
@@ -173,14 +199,17 @@ class Taught(Recipe[TaughtSettings]):
     settings = TaughtSettings
 
     def successor(self, inputs: Inputs, settings: TaughtSettings) -> str:
-        """Gold trees help few-trees, which has the same teachers, more than they help beside taught trees."""
+        """Gold trees help few-trees, which has the same teachers, more than they help beside taught
+        trees."""
         return "few-trees" if inputs.trees and settings.teacher.kind in CRF_TEACHERS else ""
 
     def check(self, inputs: Inputs, settings: TaughtSettings) -> None:
         inputs.warn_of_trees_that_count_twice()
         super().check(inputs, settings)
         if not settings.teacher.teaches and not inputs.trees:
-            raise UsageError("a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE")
+            raise UsageError(
+                "a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE"
+            )
 
     def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings]:
         from dynet_vdgi.training.run_reader import RunReader
@@ -190,12 +219,21 @@ class Taught(Recipe[TaughtSettings]):
         check_ignored(settings, has_effect=True)
         return Preparation(settings, material, reading)
 
-    def learn(self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         settings, material = prepared.settings, prepared.material
         lesson = TaughtText()
         if settings.teacher.teaches and material.sentences:
-            lesson = teach(material, settings.teacher, seed=settings.seed, n_votes=CALIBRATION_SENTENCES, log=place.log)
-        material = prepared.material = replace(material, texts={})  # frees its texts, which are no longer needed
+            lesson = teach(
+                material,
+                settings.teacher,
+                seed=settings.seed,
+                n_votes=CALIBRATION_SENTENCES,
+                log=place.log,
+            )
+        # frees its texts, which are no longer needed
+        material = prepared.material = replace(material, texts={})
         model = learn_student(lesson, material, settings, provenance, place.log)
         if place.folder:
             save_model(place.folder / MODEL_NAME, model)
@@ -217,9 +255,14 @@ class Taught(Recipe[TaughtSettings]):
 
 
 def learn_student(
-    lesson: TaughtText, material: Material, settings: TaughtSettings, provenance: Provenance, log: RunLog
+    lesson: TaughtText,
+    material: Material,
+    settings: TaughtSettings,
+    provenance: Provenance,
+    log: RunLog,
 ) -> ModelFile:
-    """A model with a perceptron that has learnt the trees of a lesson, and gold ones, if there are any."""
+    """A model with a perceptron that has learnt the trees of a lesson, and gold ones, if there are
+    any."""
     from dynet_vdgi.evaluation.attachment import score
     from dynet_vdgi.training.relation_arrays import label_arrays
 
@@ -265,13 +308,17 @@ def _heads(student: WordPerceptron, sentences: list[Sentence]) -> list[tuple[int
 
 
 def _agreement(taught: list[Sentence], student: WordPerceptron) -> float | None:
-    """The share of the taught trees' arcs that the student finds, from 0 to 1; None without such trees."""
+    """The share of the taught trees' arcs that the student finds, from 0 to 1; None without such
+    trees."""
     from dynet_vdgi.evaluation.attachment import score
 
     if not taught:
         return None
     agreement = score(taught, _heads(student, taught)).dda
-    logger.info("the perceptron agrees with its teacher on %.1f %% of the arcs of this text", 100 * agreement)
+    logger.info(
+        "the perceptron agrees with its teacher on %.1f %% of the arcs of this text",
+        100 * agreement,
+    )
     return round(agreement, 4)
 
 

@@ -1,8 +1,9 @@
-"""The universal parser: weights learnt from trees of other languages, and measures of the text at hand.
+"""The universal parser: weights learnt from trees of other languages, and measures of the text at
+hand.
 
-A run either measures a text, with the weights of a finished universal parser, or learns new weights from
-treebanks. In a folder, the first also keeps a fast student: a perceptron that learns the parser's trees
-of the text, as with the preset universal-fast.
+A run either measures a text, with the weights of a finished universal parser, or learns new weights
+from treebanks. In a folder, the first also keeps a fast student: a perceptron that learns the
+parser's trees of the text, as with the preset universal-fast.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ _NO_TEXT = "there is no text, only treebanks, whose longest sentence is learning
 
 
 class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universal"):
-    """A parser learnt from trees of other languages that adapts to a text by what it measures there."""
+    """A parser learnt from trees of other languages that adapts to a text by what it measures
+    there."""
 
     learning: LearningSettings = LearningSettings()
 
@@ -93,9 +95,13 @@ class Universal(Recipe[UniversalSettings]):
 
     def check(self, inputs: Inputs, settings: UniversalSettings) -> None:
         if settings.data.protocol != "standard":
-            raise UsageError("the universal parser knows punctuation by its place: set data.protocol=standard")
+            raise UsageError(
+                "the universal parser knows punctuation by its place: set data.protocol=standard"
+            )
         if settings.data.tags != "upos":
-            raise UsageError(f"the universal parser reads UPOS: leave out data.tags, or say {_BEST}")
+            raise UsageError(
+                f"the universal parser reads UPOS: leave out data.tags, or say {_BEST}"
+            )
         check_ignored(settings, has_effect=True)
         if inputs.treebanks and inputs.has_text:
             raise UsageError(
@@ -103,17 +109,24 @@ class Universal(Recipe[UniversalSettings]):
                 "measure a text with --preset universal --train FILE --init RUN"
             )
         if inputs.treebanks and inputs.init:
-            raise UsageError("--init would have no effect: the weights are learnt anew from --treebank")
+            raise UsageError(
+                "--init would have no effect: the weights are learnt anew from --treebank"
+            )
         if inputs.treebanks and not settings.learning.updates:
             raise UsageError("--treebank would have no effect, because learning.updates is 0")
         if inputs.rules or inputs.facts or inputs.without:
-            raise UsageError(f"--rules, --language-facts and --without would have no effect: {_NO_RULES}")
+            raise UsageError(
+                f"--rules, --language-facts and --without would have no effect: {_NO_RULES}"
+            )
         if sum(map(bool, inputs.texts.values())) > 1:
             raise UsageError(
-                "a universal parser is for one language: train one for each --language, or one for all with " + _BEST
+                "a universal parser is for one language: train one for each --language, or one for all with "
+                + _BEST
             )
 
-    def idle(self, inputs: Inputs, settings: UniversalSettings, *, has_text: bool | None = None) -> dict[str, str]:
+    def idle(
+        self, inputs: Inputs, settings: UniversalSettings, *, has_text: bool | None = None
+    ) -> dict[str, str]:
         idle = super().idle(inputs, settings, has_text=inputs.has_text)
         if not inputs.treebanks:
             return idle | {"learning": "there are no treebanks to learn from (--treebank)"}
@@ -121,7 +134,9 @@ class Universal(Recipe[UniversalSettings]):
             idle["learning.invented"] = "one treebank has no other to take an order of words from"
         return idle
 
-    def prepare(self, inputs: Inputs, settings: UniversalSettings) -> Preparation[UniversalSettings]:
+    def prepare(
+        self, inputs: Inputs, settings: UniversalSettings
+    ) -> Preparation[UniversalSettings]:
         from dynet_vdgi.training.run_reader import RunReader
 
         reading = RunReader(settings.data)
@@ -129,7 +144,9 @@ class Universal(Recipe[UniversalSettings]):
             from dynet_vdgi.universal.learn.learning import GoldTreebank, check
 
             pairs = inputs.treebanks.items()
-            treebanks = [GoldTreebank(label, reading.other_language(given, label)) for label, given in pairs]
+            treebanks = [
+                GoldTreebank(label, reading.other_language(given, label)) for label, given in pairs
+            ]
             check(treebanks, settings.learning)
             trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
             material = _material({}, _vocabulary(), trees, reading.dev(inputs.dev))
@@ -150,14 +167,19 @@ class Universal(Recipe[UniversalSettings]):
             tag_accuracy=min(given.tag_accuracy(n_words) for given in inputs.texts.values()),
         )
 
-    def learn(self, prepared: Preparation[UniversalSettings], provenance: Provenance, place: Workplace) -> ModelFile:
+    def learn(
+        self, prepared: Preparation[UniversalSettings], provenance: Provenance, place: Workplace
+    ) -> ModelFile:
         assert isinstance(prepared, _PreparedUniversal)
-        model, row = _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
+        model, row = (
+            _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
+        )
         treebanks = model.provenance.treebanks
         gold_trees = [*provenance.gold_trees, *model.provenance.gold_trees]
         if prepared.start is None:
             updates = prepared.settings.learning.updates
-            from importlib import metadata  # late: it takes as long as the parsing of a few sentences
+            # late: it takes as long as the parsing of a few sentences
+            from importlib import metadata
 
             provenance = provenance.with_(dynet=metadata.version("dyNET38"), updates=updates)
         else:
@@ -171,7 +193,9 @@ class Universal(Recipe[UniversalSettings]):
             from dynet_vdgi.evaluation.attachment import score
             from dynet_vdgi.parser.decoding import find
 
-            row["dev_dda"] = score(dev, [found.heads for found in find(self.engine(model), dev)]).dda
+            row["dev_dda"] = score(
+                dev, [found.heads for found in find(self.engine(model), dev)]
+            ).dda
             gold_trees.append("dev: progress figures only")
             logger.info("dev DDA %.3f", row["dev_dda"])
         model.provenance = provenance.with_(gold_trees=tuple(gold_trees), dev_dda=row["dev_dda"])
@@ -187,7 +211,10 @@ class Universal(Recipe[UniversalSettings]):
 
 
 def _material(
-    texts: Mapping[str, list[Sentence]], tags: Vocabulary, trees: list[Sentence], dev: list[Sentence]
+    texts: Mapping[str, list[Sentence]],
+    tags: Vocabulary,
+    trees: list[Sentence],
+    dev: list[Sentence],
 ) -> Material:
     from dynet_vdgi.models.material import Material
 
@@ -214,15 +241,24 @@ def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile
     from dynet_vdgi.parser.universal_engine import UniversalEngine
     from dynet_vdgi.universal.stored import TEXT, Measures, beginning, scorer_of
 
-    measures = Measures.of(scorer_of(start.parameters), list(beginning(prepared.material.sentences)))
+    measures = Measures.of(
+        scorer_of(start.parameters), list(beginning(prepared.material.sentences))
+    )
     measures.tell()
     arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
     bare = replace(start, settings=prepared.settings, parameters=arrays)
-    engine = UniversalEngine(bare).with_measures(replace(measures, tag_accuracy=prepared.tag_accuracy))
+    engine = UniversalEngine(bare).with_measures(
+        replace(measures, tag_accuracy=prepared.tag_accuracy)
+    )
     with_shift = Parser(bare, engine=engine).measures
     assert with_shift is not None
     model = replace(bare, parameters=arrays | with_shift.arrays())
-    row = {"phase": "measures", "sentences": measures.n_sentences, "words": measures.n_words, "dev_dda": None}
+    row = {
+        "phase": "measures",
+        "sentences": measures.n_sentences,
+        "words": measures.n_words,
+        "dev_dda": None,
+    }
     return model, row
 
 
@@ -237,7 +273,9 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
     settings = load_settings(FAST, changes=changes)
     assert isinstance(settings, TaughtSettings)
     longest = min(settings.data.max_len, own.data.max_len)
-    settings = msgspec.structs.replace(settings, data=msgspec.structs.replace(own.data, max_len=longest))
+    settings = msgspec.structs.replace(
+        settings, data=msgspec.structs.replace(own.data, max_len=longest)
+    )
     texts = {
         label: [sentence for sentence in text if len(sentence) <= longest]
         for label, text in prepared.material.texts.items()
@@ -258,26 +296,32 @@ def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: W
 
 
 def _start(init: str | None) -> ModelFile:
-    """The universal model whose weights are taken: the one named, or the one that comes with the package.
+    """The universal model whose weights are taken: the one named, or the one that comes with the
+    package.
 
     Raises: ModelError, there is none; UsageError, the named one is of another recipe.
     """
     model = load_model(model_path(init) if init else shipped(SHIPPED))
     if not isinstance(model.settings, UniversalSettings):
         recipe = model.settings.recipe
-        raise UsageError(f"--init {init}: a universal parser starts from a universal one, not from one of {recipe}")
+        raise UsageError(
+            f"--init {init}: a universal parser starts from a universal one, not from one of {recipe}"
+        )
     return model
 
 
 def sources_of(
     treebanks: Sequence[GoldTreebank], licences: Mapping[str, str] | None = None
 ) -> dict[str, OtherTreebank]:
-    """How many trees of each treebank are learnt from, and their share of all, with licences by name."""
+    """How many trees of each treebank are learnt from, and their share of all, with licences by
+    name."""
     from dynet_vdgi.universal.learn.learning import TEXT
 
     sizes = [min(len(each.sentences), TEXT) for each in treebanks]
     return {
-        each.name: OtherTreebank(n, round(n / sum(sizes), 6), (licences or {}).get(each.name, ""), each.branch)
+        each.name: OtherTreebank(
+            n, round(n / sum(sizes), 6), (licences or {}).get(each.name, ""), each.branch
+        )
         for each, n in zip(treebanks, sizes)
     }
 
@@ -289,7 +333,8 @@ def pack(
     *,
     further: Arrays | None = None,
 ) -> ModelFile:
-    """A model file's content: weights, the treebanks and settings of their learning, and `further` arrays.
+    """A model file's content: weights, the treebanks and settings of their learning, and `further`
+    arrays.
 
     Those may be a calibration's. Raises: ModelError, the weights do not fit each other.
     """
@@ -305,7 +350,9 @@ def pack(
         seed=settings.seed,
         recipe=SHIPPED,
         protocol=f"{STANDARD.name}: {STANDARD.description}",
-        gold_trees=(f"training: {n_trees:,} trees of {count(len(sources), 'treebank')} of other languages",),
+        gold_trees=(
+            f"training: {n_trees:,} trees of {count(len(sources), 'treebank')} of other languages",
+        ),
         treebanks=dict(sources),
     )
     return ModelFile(provenance, settings, _vocabulary(), RuleSet(()), arrays)

@@ -1,4 +1,5 @@
-"""The recipe of the universal parser: its settings, measuring a text, learning from treebanks; and as a teacher."""
+"""The recipe of the universal parser: its settings, measuring a text, learning from treebanks; and
+as a teacher."""
 
 from __future__ import annotations
 
@@ -23,17 +24,21 @@ from dynet_vdgi.unsupervised.teacher import Teacher
 class UniversalTeacherSettings(TeacherSettings, frozen=True, tag_field="kind", tag="universal"):
     """A parser learnt from trees of other languages, see `UniversalTeacher`."""
 
-    model: Annotated[str, Meta(description="model file with a universal parser, or the folder of its run")] = (
-        "universal"
-    )
+    model: Annotated[
+        str, Meta(description="model file with a universal parser, or the folder of its run")
+    ] = "universal"
     table: Annotated[
         float,
-        Meta(ge=0, description="weight of the rule table's log-probabilities beside the parser's, before trees"),
+        Meta(
+            ge=0,
+            description="weight of the rule table's log-probabilities beside the parser's, before trees",
+        ),
     ] = 0.5
 
     needs_text: ClassVar[bool] = False
     is_universal: ClassVar[bool] = True
-    pace: ClassVar[float] = 0.5  # it is right more often than a rule table: a few trees would spoil more of it
+    # it is right more often than a rule table: a few trees would spoil more of it
+    pace: ClassVar[float] = 0.5
 
     @property
     def files(self) -> dict[str, str]:
@@ -43,7 +48,9 @@ class UniversalTeacherSettings(TeacherSettings, frozen=True, tag_field="kind", t
 
     @property
     def gold_trees(self) -> tuple[str, ...]:
-        return (f"teacher: universal parser {Path(self.model).name}, learnt from trees of other languages",)
+        return (
+            f"teacher: universal parser {Path(self.model).name}, learnt from trees of other languages",
+        )
 
 
 def _make(settings: UniversalTeacherSettings, seed: int) -> UniversalTeacher:
@@ -80,8 +87,13 @@ class UniversalTeacher(Teacher):
 
     def marginals(self, sentences: Iterable[Sentence]) -> list[Floats]:
         if self._base is None:
-            raise VdgiError(f"this {self.name} has measured no text yet: call fit(text, prior) first")
-        return [eisner.marginals(potentials) for potentials in self._base.all_potentials(list(sentences))]
+            raise VdgiError(
+                f"this {self.name} has measured no text yet: call fit(text, prior) first"
+            )
+        return [
+            eisner.marginals(potentials)
+            for potentials in self._base.all_potentials(list(sentences))
+        ]
 
     def start(self, text: Iterable[Sentence], prior: Prior) -> TextBase:
         if self._base is None:

@@ -6,9 +6,9 @@ the parser adds up weights.
 
 Where tags are guessed, a flag has an amount below 1, what is expected of it under the tagger's
 probabilities. All that the network reads before its first layer of rectifiers is linear in a word's
-tag, its features, the numbers of a pair of tags, and the flags of an arc. So each is replaced by its
-expectation, as if words were independent; what two flags say together is not looked at. A tag that
-is certain has probability 1, and all amounts are 1.
+tag, its features, the numbers of a pair of tags, and the flags of an arc. So each is replaced by
+its expectation, as if words were independent; what two flags say together is not looked at. A tag
+that is certain has probability 1, and all amounts are 1.
 
 In "the old dog sleeps" the arc from the fourth word to the first has two flags: its place, to the
 left at distance 3, and a noun between:
@@ -23,8 +23,8 @@ left at distance 3, and a noun between:
 >>> room.flags[:n_flags].tolist() == [PLACE + 2, BETWEEN + 1]
 True
 
-Letters: N words in S sentences; n words in one of them; T tags; A units of the arcs' layer; F flags;
-V values of features that agree.
+Letters: N words in S sentences; n words in one of them; T tags; A units of the arcs' layer; F
+flags; V values of features that agree.
 """
 
 from __future__ import annotations
@@ -50,11 +50,12 @@ GUESSED = -1
 """Stands for the value of a feature that is guessed."""
 
 MOST_FLAGS = 24
-"""Most flags of an arc: one place, three gaps, seven between, four of the same tag, eight of agreement, of which
-four where tags are certain."""
+"""Most flags of an arc: one place, three gaps, seven between, four of the same tag, eight of
+agreement, of which four where tags are certain."""
 
 ROWS_OF_PAIRS = (N_TAGS + 1) * N_TAGS * 2 * DISTANCES
-"""Rows of a table with a weight for each tag of the head, tag of the dependent, side and bin of distance."""
+"""Rows of a table with a weight for each tag of the head, tag of the dependent, side and bin of
+distance."""
 
 _NOUN, _PROPN, _PRON = TAG["NOUN"], TAG["PROPN"], TAG["PRON"]
 
@@ -197,11 +198,13 @@ def flags_of_place(head: int, dependent: int, n: int, room: ArcWorkspace) -> int
 
 
 @compiled
-def flags_of(head: int, dependent: int, first: int, n: int, words: ArcWords, room: ArcWorkspace) -> int:
+def flags_of(
+    head: int, dependent: int, first: int, n: int, words: ArcWords, room: ArcWorkspace
+) -> int:
     """Writes the flags of an arc and their amounts; how many there are, the place first.
 
-    Head 0 is ROOT; words count from 1 in a sentence of n words that begins at `first`. `count_words`
-    must have read it.
+    Head 0 is ROOT; words count from 1 in a sentence of n words that begins at `first`.
+    `count_words` must have read it.
     """
     flags, amounts = room.flags, room.amounts
     amounts[:] = 1.0
@@ -216,7 +219,12 @@ def flags_of(head: int, dependent: int, first: int, n: int, words: ArcWords, roo
             tag = _BETWEEN[k]
             amount = so_far[after, tag] - so_far[low, tag]
             if tag == _NOUN:  # any nominal
-                amount += so_far[after, _PROPN] - so_far[low, _PROPN] + so_far[after, _PRON] - so_far[low, _PRON]
+                amount += (
+                    so_far[after, _PROPN]
+                    - so_far[low, _PROPN]
+                    + so_far[after, _PRON]
+                    - so_far[low, _PRON]
+                )
             if amount > LEAST_AMOUNT:
                 flags[size], amounts[size] = BETWEEN + k, min(1.0, amount)
                 size += 1
@@ -265,8 +273,8 @@ def flags_of(head: int, dependent: int, first: int, n: int, words: ArcWords, roo
 def code_arcs(words: ArcWords, room: ArcWorkspace, codes: Ints, rows: Ints) -> None:
     """Flags, a bit each, and rows of the table of pairs of all arcs (n, n + 1) of a sentence.
 
-    By dependent and head; its tags are certain. Both must be zero at first; they stay so where a word
-    would be its own head.
+    By dependent and head; its tags are certain. Both must be zero at first; they stay so where a
+    word would be its own head.
     """
     n = len(words.chances)
     count_words(0, 0, n, words, room)
@@ -288,7 +296,9 @@ CODE_ARCS = Kernel(code_arcs, "the universal parser")
 
 
 @compiled
-def flag_trees(words: ArcWords, room: ArcWorkspace, start: Ints, heads: Ints, result: Floats32) -> None:
+def flag_trees(
+    words: ArcWords, room: ArcWorkspace, start: Ints, heads: Ints, result: Floats32
+) -> None:
     """Writes the amounts of flags of the arcs from `heads` (N,) to `result` (N, F), zero at first."""
     for s in range(len(start) - 1):
         low, n = start[s], start[s + 1] - start[s]
@@ -316,7 +326,12 @@ def score_arcs(
 
     heads, dependents (N, A) are what words add to the hidden layer as heads and as dependents.
     """
-    out, straight, pairs_of_tags, flag_part = weights.out, weights.straight, weights.pairs, weights.flags
+    out, straight, pairs_of_tags, flag_part = (
+        weights.out,
+        weights.straight,
+        weights.pairs,
+        weights.flags,
+    )
     tags, n_tags, chance = words.tag, words.n_tags, words.chance
     flags, amounts, pairs, hidden = room.flags, room.amounts, room.pairs, room.hidden
     width = len(out)

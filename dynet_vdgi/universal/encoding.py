@@ -53,15 +53,17 @@ NO_GAP, WEAK, STRONG, MIXED = range(4)
 _WEAK, _STRONG = frozenset(",、،-"), frozenset(".!?;:。؟।")
 
 BANDS = 8
-"""Bands of frequency of a form: 0 unknown; 1 a tenth of all words or more; each next one 2.8 times rarer."""
+"""Bands of frequency of a form: 0 unknown; 1 a tenth of all words or more; each next one 2.8 times
+rarer."""
 
 
 @dataclass(frozen=True)
 class SoftText:
     """What is expected of the words of sentences in a row.
 
-    Word i may have the first n_tags[i] tags in tag[i], with the probabilities in chance[i]. `values` (N, V) are
-    the probabilities of values of the features that agree; those of feature k are from ends[k] to ends[k + 1].
+    Word i may have the first n_tags[i] tags in tag[i], with the probabilities in chance[i].
+    `values` (N, V) are the probabilities of values of the features that agree; those of feature k
+    are from ends[k] to ends[k + 1].
     """
 
     chances: Floats32  # (N, T)
@@ -78,8 +80,9 @@ class CodedText:
     """Sentences in a row.
 
     `start` (S + 1,) counts words; sentence s has the words start[s] to start[s + 1] and the gaps
-    start[s] + s to start[s + 1] + s + 1. `bundle` (N,) numbers the rows of `features` (B, F) and `agreeing`
-    (B, 4), which hold the distinct values of FEATS; a value of `agreeing` is 0 where a feature is missing.
+    start[s] + s to start[s + 1] + s + 1. `bundle` (N,) numbers the rows of `features` (B, F) and
+    `agreeing` (B, 4), which hold the distinct values of FEATS; a value of `agreeing` is 0 where a
+    feature is missing.
     """
 
     start: Ints
@@ -104,8 +107,12 @@ class CodedText:
     def part(self, sentences: Ints) -> CodedText:
         """Some of the sentences, perhaps with repetitions."""
         ends = self.start[1:]
-        words = np.concatenate([np.arange(self.start[s], ends[s]) for s in sentences] or [self.start[:0]])
-        gaps = np.concatenate([np.arange(self.start[s] + s, ends[s] + s + 1) for s in sentences] or [self.start[:0]])
+        words = np.concatenate(
+            [np.arange(self.start[s], ends[s]) for s in sentences] or [self.start[:0]]
+        )
+        gaps = np.concatenate(
+            [np.arange(self.start[s] + s, ends[s] + s + 1) for s in sentences] or [self.start[:0]]
+        )
         return replace(
             self,
             start=np.concatenate([[0], np.cumsum(self.lengths[sentences])]),
@@ -164,10 +171,15 @@ def band_of_forms(sentences: Iterable[Sentence]) -> dict[str, int]:
     counts = Counter(form for sentence in sentences for form in sentence.forms)
     counts.pop("_", None)
     total = sum(counts.values())
-    return {form: 1 + min(BANDS - 2, max(0, int(np.log2(0.1 / (n / total)) / 1.5))) for form, n in counts.items()}
+    return {
+        form: 1 + min(BANDS - 2, max(0, int(np.log2(0.1 / (n / total)) / 1.5)))
+        for form, n in counts.items()
+    }
 
 
-def encode(sentences: Sequence[Sentence], features: Sequence[str], bands: Mapping[str, int] | None = None) -> CodedText:
+def encode(
+    sentences: Sequence[Sentence], features: Sequence[str], bands: Mapping[str, int] | None = None
+) -> CodedText:
     """The sentences as arrays; `bands` are those of the text that they are from."""
     place = {feature: number for number, feature in enumerate(features)}
     numbers_of_tags: dict[str, int] = {}
@@ -190,7 +202,11 @@ def encode(sentences: Sequence[Sentence], features: Sequence[str], bands: Mappin
             if gap not in number_of_gap:
                 number_of_gap[gap] = kind_of_gap(gap)
             gaps.append(number_of_gap[gap])
-        band += [bands.get(form, BANDS - 1 if form != "_" else 0) for form in sentence.forms] if bands else ()
+        band += (
+            [bands.get(form, BANDS - 1 if form != "_" else 0) for form in sentence.forms]
+            if bands
+            else ()
+        )
     of_bundle = np.zeros((max(1, len(number_of_bundle)), len(features)), np.float32)
     agreeing = np.zeros((len(of_bundle), len(AGREEING)), np.int64)
     for feats, row in number_of_bundle.items():
@@ -200,7 +216,9 @@ def encode(sentences: Sequence[Sentence], features: Sequence[str], bands: Mappin
             name, _, value = feature.partition("=")
             if name in AGREEING:
                 agreeing[row, AGREEING.index(name)] = values.setdefault(value, len(values) + 1)
-    start = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])]).astype(
+        np.int64
+    )
     has_trees = bool(sentences) and all(sentence.heads is not None for sentence in sentences)
     heads = np.array([h for s in sentences for h in s.heads or ()], np.int64) if has_trees else None
     relations = None

@@ -36,7 +36,8 @@ class LayerSizes:
 
     @classmethod
     def of(cls, weights: Mapping[str, Any]) -> LayerSizes:
-        """The sizes of a network with these arrays. Raises: KeyError, IndexError, one is missing or flat."""
+        """The sizes of a network with these arrays. Raises: KeyError, IndexError, one is missing or
+        flat."""
         return cls(
             n_features=weights["features"].shape[1],
             n_numbers=weights["typology"].shape[1],

@@ -2,7 +2,8 @@
 
 Equations as of DyNet's VanillaLSTMBuilder: the forget gate's bias is raised by 1.
 
-Sentences are sorted by length, so that at each time step those that still have a word are the first ones:
+Sentences are sorted by length, so that at each time step those that still have a word are the first
+ones:
 
 >>> order = Packing(np.array([0, 2, 5]))  # sentences of two words and of three
 >>> order.active.tolist()  # sentences with a first, second, third word
@@ -50,8 +51,8 @@ def tanh(x: Any) -> Any:
 def step(gates: Floats32, cells: Floats32, outputs: Floats32, at: int, size: int) -> None:
     """One time step of the first `size` sentences in both directions; their rows begin `at`.
 
-    gates (2, N, 4 * H), the sigmoids' halved; cells (2, S, H) from the step before are replaced; outputs
-    (2, N, H) are filled in.
+    gates (2, N, 4 * H), the sigmoids' halved; cells (2, S, H) from the step before are replaced;
+    outputs (2, N, H) are filled in.
     """
     hidden = cells.shape[2]
     for direction in range(2):
@@ -85,17 +86,23 @@ WORDS_A_UNIT = 8
 
 
 class Packing:
-    """Sentences, the longest first, as rows by time: `forward` and `backward` (N,) order the words so."""
+    """Sentences, the longest first, as rows by time: `forward` and `backward` (N,) order the words
+    so."""
 
     def __init__(self, start: Ints) -> None:
         lengths = np.diff(start)
         order = np.argsort(-lengths, kind="stable")
         by_length = lengths[order]
         longest = int(by_length[0]) if len(by_length) else 0
-        self.active = np.searchsorted(-by_length, -np.arange(longest), "left")  # sentences longer than t
+        # sentences longer than t
+        self.active = np.searchsorted(-by_length, -np.arange(longest), "left")
         first, last = start[:-1][order], start[1:][order] - 1
-        self.forward = np.concatenate([first[:0], *(first[:k] + t for t, k in enumerate(self.active))])
-        self.backward = np.concatenate([last[:0], *(last[:k] - t for t, k in enumerate(self.active))])
+        self.forward = np.concatenate(
+            [first[:0], *(first[:k] + t for t, k in enumerate(self.active))]
+        )
+        self.backward = np.concatenate(
+            [last[:0], *(last[:k] - t for t, k in enumerate(self.active))]
+        )
 
 
 class Layer:
@@ -104,7 +111,8 @@ class Layer:
     def __init__(self, weights: Mapping[str, Floats32], layer: int) -> None:
         directions = ("forward", "backward")
         x, h, bias = (
-            [weights[f"lstm{layer}.{direction}.{part}"] for direction in directions] for part in ("x", "h", "bias")
+            [weights[f"lstm{layer}.{direction}.{part}"] for direction in directions]
+            for part in ("x", "h", "bias")
         )
         self.hidden = hidden = x[0].shape[0] // 4
         half = np.ones((4 * hidden, 1), np.float32)
@@ -118,13 +126,20 @@ class Layer:
     def __call__(self, order: Packing, x: Floats32, of_word: Ints | None = None) -> Floats32:
         """Outputs (N, 2 * H) for inputs (N, width), or for these rows (N,) of fewer."""
         hidden, n = self.hidden, len(order.forward)
-        gates = np.empty((2, n, 4 * hidden), np.float32)  # the only large array, for which memory is fetched once
+        # the only large array, for which memory is fetched once
+        gates = np.empty((2, n, 4 * hidden), np.float32)
         for k, words in enumerate((order.forward, order.backward)):
             if of_word is None:
                 np.matmul(x[words], self._x[k], out=gates[k])
                 gates[k] += self._bias[k]
             else:
-                np.take(x @ self._x[k] + self._bias[k], of_word[words], axis=0, out=gates[k], mode="clip")
+                np.take(
+                    x @ self._x[k] + self._bias[k],
+                    of_word[words],
+                    axis=0,
+                    out=gates[k],
+                    mode="clip",
+                )
         outputs = np.empty((2, n, hidden), np.float32)
         cells = np.zeros((2, int(order.active[0]) if n else 0, hidden), np.float32)
         before = at = 0

@@ -36,7 +36,8 @@ def log_p(scorer: TextScorer, sentences: Sequence[Sentence], heads: Ints) -> Flo
 
 
 def log_p_of(scorer: TextScorer, encoded: CodedText, heads: Ints) -> Floats:
-    """log p (N, L) of the arcs from heads (N,) of a coded text; minus infinity for `root` and `punct`."""
+    """log p (N, L) of the arcs from heads (N,) of a coded text; minus infinity for `root` and
+    `punct`."""
     with one_thread():
         scores = scorer.relations(encoded, np.maximum(heads, 0)).astype(np.float64)
     scores[:, _ROOT] = -np.inf
@@ -47,7 +48,8 @@ def log_p_of(scorer: TextScorer, encoded: CodedText, heads: Ints) -> Floats:
 
 
 def batches(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
-    """The places of sentences with words: similar lengths together, sentences with guessed tags apart."""
+    """The places of sentences with words: similar lengths together, sentences with guessed tags
+    apart."""
     members: list[int] = []
     n_words = n_arcs = 0
     kinds = [(sentence.soft is not None, len(sentence)) for sentence in sentences]

@@ -1,7 +1,8 @@
-"""Probabilities of arcs and relations under the universal parser's weights, with NumPy and a kernel.
+"""Probabilities of arcs and relations under the universal parser's weights, with NumPy and a
+kernel.
 
-It computes what `arc_network` does, without DyNet. What depends on the text alone, and what depends on a
-word's tag, features, gaps and frequency, is computed once for each value.
+It computes what `arc_network` does, without DyNet. What depends on the text alone, and what depends
+on a word's tag, features, gaps and frequency, is computed once for each value.
 
 The scores of all sentences stand in a row, each a matrix (n + 1, n) by head and dependent:
 
@@ -48,7 +49,8 @@ WORDS = 3_000
 
 @dataclass(frozen=True)
 class Scorer:
-    """Learnt weights, see `layer_sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of a text.
+    """Learnt weights, see `layer_sizes.shapes`; `mean` and `scale` (U,) standardise the numbers of
+    a text.
 
     `table` is the text of the rule table under which the teacher of a text learns.
     """
@@ -110,15 +112,21 @@ class TextScorer:
         )
 
     def encode(self, sentences: Sequence[Sentence]) -> CodedText:
-        """The sentences as arrays; the last ones are kept, because heads and relations are of the same."""
+        """The sentences as arrays; the last ones are kept, because heads and relations are of the
+        same."""
         text = self._kept.last[0] if self._kept.last else None
-        if text is not None and len(text) == len(sentences) and all(map(is_, text.sentences, sentences)):
+        if (
+            text is not None
+            and len(text) == len(sentences)
+            and all(map(is_, text.sentences, sentences))
+        ):
             return text
         text = encode(sentences, self.scorer.features, self.bands)
         return replace(text, soft=soft_text(sentences, self.scorer.features))
 
     def log_probabilities(self, text: CodedText) -> Floats32:
-        """log p(h | d) of all sentences in a row, each (n + 1, n) by head; with a teacher's share, if any."""
+        """log p(h | d) of all sentences in a row, each (n + 1, n) by head; with a teacher's share,
+        if any."""
         z = self._words(text)
         w = self.scorer.weights
         heads = np.ascontiguousarray(z @ w["arc.head"].T)
@@ -135,7 +143,8 @@ class TextScorer:
         return scores
 
     def relations(self, text: CodedText, heads: Ints) -> Floats32:
-        """Scores (N, R), R relations of `encoding.RELATIONS`, of the arcs from `heads` (N,), 0 for ROOT."""
+        """Scores (N, R), R relations of `encoding.RELATIONS`, of the arcs from `heads` (N,), 0 for
+        ROOT."""
         w = self.scorer.weights
         z = self._words(text)
         n_words = len(text.tags)
@@ -143,13 +152,18 @@ class TextScorer:
         of_head = np.where(heads == 0, n_words, first + heads - 1)
         side = (heads > np.arange(n_words) - first).astype(np.int64)
         pairs = self._pairs(text, of_head, 1 - side)
-        hidden = np.concatenate([z @ w["relation.head"].T, (w["relation.head"] @ w["root"])[None]])[of_head]
+        hidden = np.concatenate([z @ w["relation.head"].T, (w["relation.head"] @ w["root"])[None]])[
+            of_head
+        ]
         hidden += z @ w["relation.dependent"].T + w["relation.bias"]
-        hidden += pairs @ w["relation.numbers"].T + flags_of_arcs(text, heads) @ w["relation.flags"].T
+        hidden += (
+            pairs @ w["relation.numbers"].T + flags_of_arcs(text, heads) @ w["relation.flags"].T
+        )
         return np.asarray(np.maximum(hidden, 0) @ w["relation.out"].T)
 
     def _pairs(self, text: CodedText, of_head: Ints, side: Ints) -> Floats32:
-        """The numbers (N, K) of the tags of words and of their heads, N being ROOT, with words on these sides."""
+        """The numbers (N, K) of the tags of words and of their heads, N being ROOT, with words on
+        these sides."""
         if text.soft is None:
             tags = text.tags.astype(np.int64)
             return np.asarray(self.profile.pairs[np.append(tags, ROOT)[of_head], tags, side])
@@ -177,9 +191,13 @@ class TextScorer:
         gaps = gap_pairs(text.gaps[at].astype(np.int64), text.gaps[at + 1])
         order = Packing(starts)
         if (soft := text.soft) is not None:
-            x = self._inputs(soft.chances @ w["tag"], soft.features @ w["features"].T, gaps, text.band)
+            x = self._inputs(
+                soft.chances @ w["tag"], soft.features @ w["features"].T, gaps, text.band
+            )
             return np.concatenate([self._layers[1](order, self._layers[0](order, x)), x], 1)
-        key = ((text.tags.astype(np.int64) * 16 + gaps) * 8 + text.band) * len(text.features) + text.bundle
+        key = ((text.tags.astype(np.int64) * 16 + gaps) * 8 + text.band) * len(
+            text.features
+        ) + text.bundle
         known = np.array(sorted({*key.tolist()}), np.int64)  # np.unique would load much of NumPy
         of_word = np.searchsorted(known, key)
         rest, bundle = np.divmod(known, len(text.features))
@@ -189,9 +207,14 @@ class TextScorer:
         y = self._layers[1](order, self._layers[0](order, x, of_word))
         return np.concatenate([y, x[of_word]], 1)
 
-    def _inputs(self, tags: Floats32, features: Floats32, gaps: Ints, bands: Ints | Bytes) -> Floats32:
+    def _inputs(
+        self, tags: Floats32, features: Floats32, gaps: Ints, bands: Ints | Bytes
+    ) -> Floats32:
         """What the first layer reads of words, from the parts that their tags and features make."""
-        w, language = self.scorer.weights, np.broadcast_to(self._language, (len(tags), len(self._language)))
+        w, language = (
+            self.scorer.weights,
+            np.broadcast_to(self._language, (len(tags), len(self._language))),
+        )
         return np.concatenate([tags, features, w["gaps"][gaps], w["band"][bands], language], 1)
 
 

@@ -17,7 +17,8 @@ from dynet_vdgi.system.array_types import Floats32
 from dynet_vdgi.universal.encoding import AGREEING, TAG, TAGS, SoftText, number_of_tag
 
 LEAST = 0.01
-"""Less probable tags are left out, and the others made to sum to 1: most words then have one to three tags."""
+"""Less probable tags are left out, and the others made to sum to 1: most words then have one to
+three tags."""
 
 
 def soft_text(sentences: Sequence[Sentence], features: Sequence[str]) -> SoftText | None:
@@ -25,8 +26,12 @@ def soft_text(sentences: Sequence[Sentence], features: Sequence[str]) -> SoftTex
     softs = [sentence.soft for sentence in sentences if sentence.soft is not None]
     if len(softs) < len(sentences) or not softs:
         return None
-    names = dict.fromkeys(name for known in dict.fromkeys(soft.features for soft in softs) for name in known)
-    of_agreeing = [[name for name in names if name.partition("=")[0] == agreeing] for agreeing in AGREEING]
+    names = dict.fromkeys(
+        name for known in dict.fromkeys(soft.features for soft in softs) for name in known
+    )
+    of_agreeing = [
+        [name for name in names if name.partition("=")[0] == agreeing] for agreeing in AGREEING
+    ]
     chances, known, values = (
         _moved(tables, wanted)
         for tables, wanted in (
@@ -38,7 +43,8 @@ def soft_text(sentences: Sequence[Sentence], features: Sequence[str]) -> SoftTex
             ),
         )
     )
-    chances[chances.max(axis=1, initial=0) < LEAST, TAG["X"]] = 1.0  # punctuation, for parsers that keep it
+    # punctuation, for parsers that keep it
+    chances[chances.max(axis=1, initial=0) < LEAST, TAG["X"]] = 1.0
     chances[chances < LEAST] = 0
     chances /= chances.sum(axis=1, keepdims=True)
     order = np.argsort(-chances, axis=1, kind="stable")
@@ -60,7 +66,8 @@ def _of_ud(tags: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _moved(tables: Iterable[tuple[Sequence[str], Floats32]], wanted: Sequence[str]) -> Floats32:
-    """Tables with named columns, one below the other, with the wanted columns; others of one name are added."""
+    """Tables with named columns, one below the other, with the wanted columns; others of one name
+    are added."""
     number = {name: k for k, name in enumerate(wanted)}
     parts = []
     for names, group in groupby(tables, itemgetter(0)):

@@ -36,7 +36,9 @@ TEACHER = TEXT + "teacher/"
 FEW = 50
 """Fewer sentences get a warning, because they are a poor measure."""
 
-TOO_FEW = "only %s to tell what kind of language it is: expect more errors than with a longer text%s"
+TOO_FEW = (
+    "only %s to tell what kind of language it is: expect more errors than with a longer text%s"
+)
 
 MEASURE_FIRST = (
     "; trees depend on what else is parsed in the same call: adapt the parser to a text of the language "
@@ -44,9 +46,10 @@ MEASURE_FIRST = (
 )
 
 STRENGTH = 30
-"""Words with which the mean of the treebanks learnt from counts in the profile of a text: 0, 30, 100, 300 and
-1,000 gave 64.0, 64.5, 64.5, 64.6, 64.6 % right heads where three sentences were measured, 66.7, 66.6, 66.3,
-65.7, 65.3 where ten were, 69.8 to 69.7 where 200 were (means of eight treebanks)."""
+"""Words with which the mean of the treebanks learnt from counts in the profile of a text: 0, 30,
+100, 300 and 1,000 gave 64.0, 64.5, 64.5, 64.6, 64.6 % right heads where three sentences were
+measured, 66.7, 66.6, 66.3, 65.7, 65.3 where ten were, 69.8 to 69.7 where 200 were (means of
+eight treebanks)."""
 
 MEASURED = 20_000
 """Words at the beginning of a text that are measured."""
@@ -57,7 +60,9 @@ SAMPLED = 2_000
 
 def arrays_of(scorer: Scorer) -> Arrays:
     """The arrays that `scorer_of` reads back, weights as float16, and the rule table."""
-    weights = {WEIGHTS + name: np.asarray(array, np.float16) for name, array in scorer.weights.items()}
+    weights = {
+        WEIGHTS + name: np.asarray(array, np.float16) for name, array in scorer.weights.items()
+    }
     mean, scale = (np.asarray(array, np.float32) for array in (scorer.mean, scorer.scale))
     standard = {WEIGHTS + "mean": mean, WEIGHTS + "scale": scale}
     known = {WEIGHTS + "known": _packed(scorer.features)}
@@ -75,12 +80,18 @@ def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
     except (KeyError, IndexError) as error:
         raise ModelError(f"no universal parser: missing or flat: {error}") from None
     if sizes.n_numbers != N_NUMBERS:
-        raise ModelError(f"no universal parser of this version: {sizes.n_numbers} numbers of a text do not fit")
+        raise ModelError(
+            f"no universal parser of this version: {sizes.n_numbers} numbers of a text do not fit"
+        )
     wanted = shapes(sizes) | {"mean": (sizes.n_numbers,), "scale": (sizes.n_numbers,)}
     found = {name: array.shape for name, array in {**own, "mean": mean, "scale": scale}.items()}
     if len(features) != sizes.n_features or found != wanted:
-        odd = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
-        raise ModelError(f"no universal parser: the shapes of its arrays differ: {', '.join(odd) or 'features'}")
+        odd = sorted(
+            name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)
+        )
+        raise ModelError(
+            f"no universal parser: the shapes of its arrays differ: {', '.join(odd) or 'features'}"
+        )
     if not (scale > 0).all():
         raise ModelError("no universal parser: a scale of a number of texts is not positive")
     weights = {name: np.ascontiguousarray(array, np.float32) for name, array in own.items()}
@@ -108,13 +119,16 @@ class Measures:
     def of(cls, scorer: Scorer, sentences: Sequence[Sentence]) -> Measures:
         """The measures of the beginning of a text without punctuation.
 
-        The numbers of its profile are deviations from the mean of the treebanks learnt from, and the less
-        text there is, the nearer they are to it. The numbers of pairs of tags are smoothed already.
+        The numbers of its profile are deviations from the mean of the treebanks learnt from, and
+        the less text there is, the nearer they are to it. The numbers of pairs of tags are smoothed
+        already.
         """
         first = list(beginning(s for s in sentences if len(s)))
         n_words = sum(map(len, first))
         profile, teacher = scorer.measured(first)
-        profile = Profile(profile.numbers * np.float32(n_words / (n_words + STRENGTH)), profile.pairs)
+        profile = Profile(
+            profile.numbers * np.float32(n_words / (n_words + STRENGTH)), profile.pairs
+        )
         sample = tuple(beginning((s for s in first if len(s) > 1), SAMPLED))
         return cls(profile, band_of_forms(first), len(first), n_words, teacher, sample=sample)
 
@@ -130,7 +144,8 @@ class Measures:
             logger.info("measured: %s", self._amount)
 
     def warn_once(self, told: set[str]) -> None:
-        """Warns if a parser was given little text to measure and parse; `told` has what it has warned of."""
+        """Warns if a parser was given little text to measure and parse; `told` has what it has
+        warned of."""
         if 0 < self.n_sentences < FEW and TOO_FEW not in told:
             told.add(TOO_FEW)
             logger.warning(TOO_FEW, self._amount, MEASURE_FIRST)
@@ -148,19 +163,32 @@ class Measures:
             TEXT + "bands": np.array(list(self.bands.values()), np.int8),
             TEXT + "size": np.array([self.n_sentences, self.n_words]),
             **({} if self.shift is None else {TEXT + "confidence_shift": np.array([self.shift])}),
-            **({} if self.tag_accuracy == 1 else {TEXT + "right_tags": np.array([self.tag_accuracy])}),
-            **({TEACHER + name: array for name, array in self.teacher.arrays().items()} if self.teacher else {}),
+            **(
+                {}
+                if self.tag_accuracy == 1
+                else {TEXT + "right_tags": np.array([self.tag_accuracy])}
+            ),
+            **(
+                {TEACHER + name: array for name, array in self.teacher.arrays().items()}
+                if self.teacher
+                else {}
+            ),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], scorer: Scorer) -> Measures | None:
-        """The measures in a model's arrays; None: there are none. Raises: ModelError, they are damaged."""
+        """The measures in a model's arrays; None: there are none. Raises: ModelError, they are
+        damaged."""
         own = {name.removeprefix(TEXT): a for name, a in arrays.items() if name.startswith(TEXT)}
         if not own:
             return None
-        teacher = {name.removeprefix(TEACHER): a for name, a in arrays.items() if name.startswith(TEACHER)}
+        teacher = {
+            name.removeprefix(TEACHER): a for name, a in arrays.items() if name.startswith(TEACHER)
+        }
         try:
-            numbers, pairs, bands, size = (own[name] for name in ("numbers", "pairs", "bands", "size"))
+            numbers, pairs, bands, size = (
+                own[name] for name in ("numbers", "pairs", "bands", "size")
+            )
             forms = _unpacked(own["forms"])
         except KeyError as error:
             raise ModelError(f"no measures of a text: missing {error.args[0]}") from None
@@ -196,7 +224,8 @@ class Measures:
 
 
 def beginning(sentences: Iterable[Sentence], n_words: int = MEASURED) -> Iterator[Sentence]:
-    """The first sentences, up to the one that reaches this number of words; takes no more of an iterator."""
+    """The first sentences, up to the one that reaches this number of words; takes no more of an
+    iterator."""
     for sentence in sentences:
         yield sentence
         n_words -= len(sentence)

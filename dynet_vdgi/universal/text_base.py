@@ -1,4 +1,5 @@
-"""The universal parser in one text, as the start of a CRF, and the arrays that a model file keeps of it.
+"""The universal parser in one text, as the start of a CRF, and the arrays that a model file keeps
+of it.
 
 potential(h, d) = FLATTER * (log p(h | d) + share * log softmax over h of the table's potential(h, d))
 
@@ -45,7 +46,9 @@ class TextBase:
     share: float = 0.0
 
     @classmethod
-    def of_text(cls, scorer: Scorer, text: Sequence[Sentence], table: Prior, share: float = 0.0) -> TextBase:
+    def of_text(
+        cls, scorer: Scorer, text: Sequence[Sentence], table: Prior, share: float = 0.0
+    ) -> TextBase:
         """Measures a text, sentences without punctuation."""
         return cls(scorer, Measures.of(scorer, text), table, share)
 
@@ -66,7 +69,8 @@ class TextBase:
         return relations.log_p(self.in_text, sentences, heads)
 
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
-        """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in nats."""
+        """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in
+        nats."""
         return (np.tensordot(self.shares, parts, 1) for parts in self.all_parts(sentences))
 
     def all_parts(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
@@ -113,10 +117,12 @@ def _parts(sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
 
 
 def _log_softmax(potentials: Sequence[Floats]) -> list[Floats]:
-    """Log-probabilities (n + 1, n) of heads, at least FLOOR, from each one's finite potentials (n + 1, n + 1)."""
+    """Log-probabilities (n + 1, n) of heads, at least FLOOR, from each one's finite potentials (n +
+    1, n + 1)."""
     for matrix in potentials:
         np.fill_diagonal(matrix[1:, 1:], -np.inf)
-    flat = np.concatenate([*(matrix[:, 1:].T.ravel() for matrix in potentials), np.zeros(0)])  # by dependent
+    # by dependent
+    flat = np.concatenate([*(matrix[:, 1:].T.ravel() for matrix in potentials), np.zeros(0)])
     n_heads = np.array([len(matrix) for matrix in potentials], np.int64)
     sizes = np.repeat(n_heads, n_heads - 1)
     first = np.cumsum(sizes) - sizes

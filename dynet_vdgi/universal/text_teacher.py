@@ -4,7 +4,8 @@ It is a DMV that EM fits to the text under the rule table of the model, see `mod
 everything but forms and lemmas, and does two things for the universal parser:
 
 * Its expected arcs say which way arcs point, see `typology`. Neighbouring tags say little about that where
-  verbs come last, because there an object is as near to its verb as the subject of the next verb is.
+  verbs come last, because there an object is as near to its verb as the subject of the next verb
+  is.
 * Where objects precede their verbs, its probabilities have a share in the parser's, because few treebanks
   are of such languages:
 
@@ -52,7 +53,8 @@ LONGEST = 100
 """Words of the longest sentence that it has an opinion on: its time is cubic."""
 
 OBJECTS_FIRST = 1.0
-"""Objects come first where the logarithm of nominals before their verbs to those after them is larger."""
+"""Objects come first where the logarithm of nominals before their verbs to those after them is
+larger."""
 
 _GAPS = ("", ",", ".", '"')
 """A mark for each kind of gap."""
@@ -70,11 +72,14 @@ class TextTeacher:
     model: DmvModel
 
     def log_probabilities(self, sentences: Sequence[Sentence]) -> Floats32:
-        """log q(h | d) of all sentences in a row, each (n + 1, n) by head; 0 where they are too long."""
+        """log q(h | d) of all sentences in a row, each (n + 1, n) by head; 0 where they are too
+        long."""
         read = [sentence for sentence in sentences if 1 < len(sentence) <= LONGEST]
         rows, potentials = _rows_and_potentials(self.prior, _without_forms(read))
         ids = symbol_ids(rows, self.symbols)
-        marginals = iter(self.model.all_marginals(Packed.of(ids, potentials, len(self.symbols) + 1)))
+        marginals = iter(
+            self.model.all_marginals(Packed.of(ids, potentials, len(self.symbols) + 1))
+        )
         parts = [np.zeros(0)]
         for n in map(len, sentences):
             if 1 < n <= LONGEST:
@@ -99,7 +104,9 @@ class TextTeacher:
         if not arrays:
             return None
         try:
-            told = msgspec.json.decode(arrays["told"].astype(np.uint8).tobytes(), type=_StoredTeacher)
+            told = msgspec.json.decode(
+                arrays["told"].astype(np.uint8).tobytes(), type=_StoredTeacher
+            )
             prior = Prior.from_json(rules_of(told.table), told.text)
             root, choose, stop = (arrays[name].astype(float) for name in ("root", "choose", "stop"))
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError) as error:
@@ -109,16 +116,20 @@ class TextTeacher:
         if shapes != ((n,), (n, 2, 2, n), (n, 2, 2)) or not all(
             ((array >= 0) & (array <= 1)).all() for array in (root, choose, stop)
         ):
-            raise ModelError("the teacher of the model's text is damaged: no probabilities of its symbols")
+            raise ModelError(
+                "the teacher of the model's text is damaged: no probabilities of its symbols"
+            )
         return cls(told.table, prior, told.symbols, DmvModel(root, choose, stop))
 
 
-def taught(sentences: Sequence[Sentence], text: CodedText, table: str) -> tuple[TextTeacher | None, Floats32]:
+def taught(
+    sentences: Sequence[Sentence], text: CodedText, table: str
+) -> tuple[TextTeacher | None, Floats32]:
     """The teacher that sentences make, and its expected arcs; None: none of them has two words.
 
-    `text` are the same sentences, `table` the text of the rule table. The arcs (S, 17, 16, 2) of each
-    sentence are counted by tag of the head (ROOT last), tag of the dependent, and its side (0 left,
-    1 right); a sentence not learnt from has none.
+    `text` are the same sentences, `table` the text of the rule table. The arcs (S, 17, 16, 2) of
+    each sentence are counted by tag of the head (ROOT last), tag of the dependent, and its side (0
+    left, 1 right); a sentence not learnt from has none.
 
     Raises: ModelError, the table is none.
     """
@@ -161,10 +172,14 @@ def _without_forms(sentences: Iterable[Sentence]) -> list[Sentence]:
 
 
 def _with_few_tags(sentences: list[Sentence]) -> list[Sentence]:
-    """The sentences; if they have many tags, those unknown in all languages become X: the model has pairs."""
+    """The sentences; if they have many tags, those unknown in all languages become X: the model has
+    pairs."""
     if len({tag for sentence in sentences for tag in sentence.tags}) <= MOST_TAGS:
         return sentences
-    return [replace(s, tags=tuple([tag if tag in UD_TAGS else "X" for tag in s.tags])) for s in sentences]
+    return [
+        replace(s, tags=tuple([tag if tag in UD_TAGS else "X" for tag in s.tags]))
+        for s in sentences
+    ]
 
 
 def _rows_and_potentials(
@@ -176,8 +191,11 @@ def _rows_and_potentials(
 
 
 def decoded(text: CodedText, names: Sequence[str]) -> list[Sentence]:
-    """The sentences of a coded text, without what it does not have; `names` are those of its features."""
-    bundles = ["|".join(names[k] for k in np.flatnonzero(row).tolist()) or "_" for row in text.features]
+    """The sentences of a coded text, without what it does not have; `names` are those of its
+    features."""
+    bundles = [
+        "|".join(names[k] for k in np.flatnonzero(row).tolist()) or "_" for row in text.features
+    ]
     sentences = []
     for s in range(len(text)):
         low, high = text.start[s], text.start[s + 1]
@@ -187,7 +205,9 @@ def decoded(text: CodedText, names: Sequence[str]) -> list[Sentence]:
             Sentence(
                 ("_",) * int(high - low),
                 tuple([TAGS[tag] for tag in text.tags[low:high]]),
-                feats=tuple([bundles[row] for row in text.bundle[low:high]]) if has_features else (),
+                feats=tuple([bundles[row] for row in text.bundle[low:high]])
+                if has_features
+                else (),
                 gaps=gaps if any(gaps) else (),
             )
         )

@@ -1,10 +1,10 @@
 """What kind of language a text is in: numbers counted in its tags, features and punctuation.
 
-`Profile.numbers` describes the text as a whole. `Profile.pairs` (17, 16, 2, K) has K numbers for each tag of
-a head (the last is ROOT), tag of a dependent, and side of the dependent (0 left, 1 right). All are logarithms
-of smoothed ratios, so they lie within a few units of zero. No tree is needed; the teacher
-of the text (`text_teacher`) says which arcs are expected. Where nouns follow their adjectives, the number of this
-pair is positive:
+`Profile.numbers` describes the text as a whole. `Profile.pairs` (17, 16, 2, K) has K numbers for
+each tag of a head (the last is ROOT), tag of a dependent, and side of the dependent (0 left, 1
+right). All are logarithms of smoothed ratios, so they lie within a few units of zero. No tree is
+needed; the teacher of the text (`text_teacher`) says which arcs are expected. Where nouns follow
+their adjectives, the number of this pair is positive:
 
 >>> from dynet_vdgi.conllu.sentence import Sentence
 >>> from dynet_vdgi.universal.encoding import encode
@@ -50,7 +50,20 @@ _ARCS = [*_NEIGHBOURS, "VERB-VERB", "NOUN-NOUN", "NOUN-VERB", "PROPN-PROPN"]
 
 _HEADS = ["NOUN", "VERB", "ADJ", "PROPN"]
 
-_AROUND_VERB = ["NOUN", "PROPN", "PRON", "ADV", "ADP", "AUX", "SCONJ", "PART", "ADJ", "NUM", "DET", "CCONJ"]
+_AROUND_VERB = [
+    "NOUN",
+    "PROPN",
+    "PRON",
+    "ADV",
+    "ADP",
+    "AUX",
+    "SCONJ",
+    "PART",
+    "ADJ",
+    "NUM",
+    "DET",
+    "CCONJ",
+]
 
 _MODIFIERS = np.array([TAG[tag] for tag in ["DET", "ADJ", "NUM", "ADV", "PART", "INTJ", "SYM"]])
 
@@ -67,7 +80,8 @@ N_NUMBERS = 134
 
 @dataclass(frozen=True)
 class TagCounts:
-    """Counts (16, 16, 2) of pairs of words in a text: [tag, tag of the other word, side of the other word]."""
+    """Counts (16, 16, 2) of pairs of words in a text: [tag, tag of the other word, side of the
+    other word]."""
 
     neighbours: Floats
     content: Floats  # neighbours once modifiers are left out
@@ -197,7 +211,9 @@ def _morphology(text: CodedText, names: tuple[str, ...]) -> dict[str, float]:
     for tag, features in _SHARES.items():
         of_tag = text.bundle[text.tags == TAG[tag]]
         for wanted in features.split():
-            columns = [k for k, name in enumerate(names) if wanted in (name, name.partition("=")[0])]
+            columns = [
+                k for k, name in enumerate(names) if wanted in (name, name.partition("=")[0])
+            ]
             has = text.features[:, columns].max(1) if columns else np.zeros(len(text.features))
             result[f"{tag} {wanted}"] = float(has[of_tag].mean()) if len(of_tag) else 0.0
     return result

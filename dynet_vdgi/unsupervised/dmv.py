@@ -13,7 +13,14 @@ from dynet_vdgi.rule_tables.views import View
 from dynet_vdgi.settings.settings import DmvSettings
 from dynet_vdgi.system import progress
 from dynet_vdgi.system.array_types import Floats
-from dynet_vdgi.unsupervised.dmv_model import AT_ONCE, Counts, DmvModel, EmIteration, Packed, normalised
+from dynet_vdgi.unsupervised.dmv_model import (
+    AT_ONCE,
+    Counts,
+    DmvModel,
+    EmIteration,
+    Packed,
+    normalised,
+)
 from dynet_vdgi.unsupervised.symbol_split import refined, split
 from dynet_vdgi.unsupervised.teacher import SymbolTeacher, SymbolText, is_voter, symbol_ids
 
@@ -29,7 +36,8 @@ def fit(
     Args:
         tags: tag ids (n,) of each sentence, below T.
         potentials: log-potentials (n + 1, n + 1) of each sentence's arcs, by head and dependent, ROOT at 0,
-            as `Prior.potentials` makes them; column 0 and the diagonal are ignored, -inf forbids an arc.
+            as `Prior.potentials` makes them; column 0 and the diagonal are ignored, -inf forbids an
+            arc.
         n_tags: T.
 
     Raises: ValueError, there is no sentence, or the arguments do not fit together.
@@ -43,14 +51,21 @@ def fit(
         pseudo = _pseudo_counts(model, stage, settings)
         for done in progress.over(range(iterations), f"iterations of EM, stage {stage}"):
             counts, log_likelihood = model.expected(text, iterations - done - 1)
-            log.append(EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage)))
+            log.append(
+                EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage))
+            )
             model = _maximised(counts, pseudo, stage)
     return DmvModel(model.root, model.choose, model.stop, tuple(log))
 
 
 def _pseudo_counts(model: DmvModel, stage: int, settings: DmvSettings) -> Counts:
     """Pseudo-counts of a stage that begins with this model; `stop` has them for both outcomes."""
-    plain = Counts(*(np.full_like(array, settings.smoothing) for array in (model.root, model.choose, model.stop)))
+    plain = Counts(
+        *(
+            np.full_like(array, settings.smoothing)
+            for array in (model.root, model.choose, model.stop)
+        )
+    )
     return plain if stage == 1 else plain._replace(choose=settings.backoff * model.choose)
 
 
@@ -81,7 +96,10 @@ class Dmv(SymbolTeacher[DmvModel]):
 
     def _learnt(self, text: SymbolText) -> DmvModel:
         """EM, and a last stage with words as symbols, if the prior's table asks for it."""
-        model, words = fit(text.symbols, text.potentials, text.n_symbols, self.settings), text.prior.words
+        model, words = (
+            fit(text.symbols, text.potentials, text.n_symbols, self.settings),
+            text.prior.words,
+        )
         if words is None:
             return model
         found = split(text.names, text.finer, int(words.number("least", 15)))

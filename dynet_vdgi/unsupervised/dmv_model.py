@@ -1,22 +1,25 @@
 """The dependency model with valence: its distributions, and their estimates from expected counts.
 
-Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it decides whether to
-stop, given h, the side and whether it has a child there already, and then chooses the child's tag:
+Klein & Manning (2004). A head of tag h makes its children outwards on each side; before each it
+decides whether to stop, given h, the side and whether it has a child there already, and then
+chooses the child's tag:
 
 p(tree, tags) = root(tag of the root) * product over words and sides of
-                stop(h, side, has children) * product over children of (1 - stop) * choose(h, side, child)
+                stop(h, side, has children) * product over children of (1 - stop) * choose(h, side,
+                child)
 
-The arc potentials of a prior multiply every tree's probability, in learning (as in Noji, Miyao & Johnson
-2016, "Using left-corner parsing to encode universal structural constraints in grammar induction") and in
-parsing. EM starts uniform, so nothing is random. It has two stages. In the first, `choose` is as above;
-in the second it also depends on whether there are children already, and has a Dirichlet prior around the
-first stage's distribution. Within a stage EM never lowers the penalised log-likelihood
+The arc potentials of a prior multiply every tree's probability, in learning (as in Noji, Miyao &
+Johnson 2016, "Using left-corner parsing to encode universal structural constraints in grammar
+induction") and in parsing. EM starts uniform, so nothing is random. It has two stages. In the
+first, `choose` is as above; in the second it also depends on whether there are children already,
+and has a Dirichlet prior around the first stage's distribution. Within a stage EM never lowers the
+penalised log-likelihood
 
 sum over sentences of log (sum over trees of p(tree, tags) * potentials of its arcs)
   + sum over parameters of (pseudo-counts * log parameter)
 
-where the pseudo-counts are `smoothing` for every parameter, except for `choose` in the second stage:
-there they are `backoff` times the first stage's distribution.
+where the pseudo-counts are `smoothing` for every parameter, except for `choose` in the second
+stage: there they are `backoff` times the first stage's distribution.
 
 Letters: n words, T tags. Heads 1..n, 0 is ROOT.
 """
@@ -31,7 +34,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynet_vdgi.system.array_types import Floats, Ints
-from dynet_vdgi.unsupervised.dmv_sums import SUM_TREES, BlockedText, DmvFactors, blocks_of, room_for, shares_of, work_of
+from dynet_vdgi.unsupervised.dmv_sums import (
+    SUM_TREES,
+    BlockedText,
+    DmvFactors,
+    blocks_of,
+    room_for,
+    shares_of,
+    work_of,
+)
 
 _NO_NUMBERS: Floats = np.zeros(0)
 
@@ -39,12 +50,13 @@ AT_ONCE = 500
 """Sentences that are parsed together, because their marginals take much memory."""
 
 LOWEST = -50.0
-"""How far, in nats, a potential may lie below the best of its word: forbidden arcs are used only where no
-tree can do without them."""
+"""How far, in nats, a potential may lie below the best of its word: forbidden arcs are used only
+where no tree can do without them."""
 
 
 class Counts(NamedTuple):
-    """Expected counts, shaped as the parameters; `stop` counts stopping, going on is counted in `choose`."""
+    """Expected counts, shaped as the parameters; `stop` counts stopping, going on is counted in
+    `choose`."""
 
     root: Floats  # (T,)
     choose: Floats  # (T, 2, 2, T): head, side (0 left, 1 right), has children there, child
@@ -85,10 +97,23 @@ class DmvModel:
         for begin, end in shares_of(text):
             counts, total = DmvFactors(*map(np.zeros_like, given)), np.zeros(1)
             room, work = room_for(text, begin, end), work_of(text, begin, end)
-            SUM_TREES(text, begin, end, given, counts, _NO_NUMBERS, total, room, work=work, following=following)
+            SUM_TREES(
+                text,
+                begin,
+                end,
+                given,
+                counts,
+                _NO_NUMBERS,
+                total,
+                room,
+                work=work,
+                following=following,
+            )
             sums.append(counts)
             totals.append(total)
-        return Counts(*(np.sum(each, axis=0) for each in zip(*sums))), checked_log_z(sum(totals), packed)
+        return Counts(*(np.sum(each, axis=0) for each in zip(*sums))), checked_log_z(
+            sum(totals), packed
+        )
 
     def factors(self) -> DmvFactors:
         """What kernels multiply."""
@@ -96,8 +121,13 @@ class DmvModel:
         return DmvFactors(*map(np.ascontiguousarray, (self.root, going_on, self.stop)))
 
     def all_marginals(self, packed: Packed) -> list[Floats]:
-        """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and dependent."""
-        text, given, marginals = packed.in_blocks(), self.factors(), np.zeros_like(packed.potentials)
+        """Probabilities (n + 1, n) of the arcs of each sentence, by head, ROOT first, and
+        dependent."""
+        text, given, marginals = (
+            packed.in_blocks(),
+            self.factors(),
+            np.zeros_like(packed.potentials),
+        )
 
         total = np.zeros(1)
         for begin, end in shares_of(text):
@@ -149,7 +179,10 @@ class Packed(NamedTuple):
         """Values laid out as the potentials, as a matrix (n + 1, n) for each sentence."""
         lengths = np.diff(self.first)
         ends = np.cumsum(lengths * (lengths + 1))
-        return [arcs[end - (n + 1) * n : end].reshape(n + 1, n) for n, end in zip(lengths.tolist(), ends.tolist())]
+        return [
+            arcs[end - (n + 1) * n : end].reshape(n + 1, n)
+            for n, end in zip(lengths.tolist(), ends.tolist())
+        ]
 
 
 def checked_log_z(log_z: Any, packed: Packed) -> float:
@@ -161,9 +194,12 @@ def checked_log_z(log_z: Any, packed: Packed) -> float:
 
 
 def _linear(potentials: Floats, n: int) -> tuple[Floats, float]:
-    """Linear potentials ((n + 1) * n,), scaled so that each word's best is 1, and the log of the scale."""
+    """Linear potentials ((n + 1) * n,), scaled so that each word's best is 1, and the log of the
+    scale."""
     if potentials.shape != (n + 1, n + 1):
-        raise ValueError(f"potentials of {n} words must be {(n + 1, n + 1)}, not {potentials.shape}")
+        raise ValueError(
+            f"potentials of {n} words must be {(n + 1, n + 1)}, not {potentials.shape}"
+        )
     arcs = potentials[:, 1:].copy()
     arcs[np.arange(1, n + 1), np.arange(n)] = -np.inf
     if not (arcs < np.inf).all():

@@ -5,12 +5,12 @@ by Eisner (1996): a head makes its children on either side from the inside out, 
 in the number of words, in machine code, and for a block of equally long sentences at once: the innermost index is
 the sentence, so that the processor handles several sentences in one instruction.
 
-Letters: n words, T tags, B sentences of a block, S sentences; words are 0..n-1 here. `side` is LEFT or
-RIGHT, where a child stands, seen from its head; `valence` is 0 for the first child on that side, 1 for
-those after it. A cell is a pair of words i and j, number i * n + j.
+Letters: n words, T tags, B sentences of a block, S sentences; words are 0..n-1 here. `side` is LEFT
+or RIGHT, where a child stands, seen from its head; `valence` is 0 for the first child on that side,
+1 for those after it. A cell is a pair of words i and j, number i * n + j.
 
-Compiling takes seconds, and longer with each array and each call of a function: hence large arrays, loops
-over the sides, and a single kernel.
+Compiling takes seconds, and longer with each array and each call of a function: hence large arrays,
+loops over the sides, and a single kernel.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ PARALLEL_PARTS = 8
 """Parts of a text that may be summed in parallel; a fixed number, so that sums are always equal."""
 
 LINK, OPEN, CLOSED = 0, 1, 3
-"""Planes of cells, the latter two with one for each side. Half-trees that end at a child whose own far side
-is still missing; that may get further children; that have stopped."""
+"""Planes of cells, the latter two with one for each side. Half-trees that end at a child whose own
+far side is still missing; that may get further children; that have stopped."""
 
 GRADIENTS = 5  # the same planes of derivatives, from here on
 
@@ -58,7 +58,8 @@ class BlockedText(NamedTuple):
 
     tags: Ints  # of all words, one sentence after the other
     first: Ints  # (S + 1,): sentence k has tags[first[k]:first[k + 1]]
-    potentials: Floats  # linear; sentence k has (n + 1) * n, by head, ROOT first, and dependent, ...
+    # linear; sentence k has (n + 1) * n, by head, ROOT first, and dependent, ...
+    potentials: Floats
     starts: Ints  # ... from starts[k] on; (S,)
     order: Ints  # the sentences, by length
     bounds: Ints  # (K + 1,): block k has order[bounds[k]:bounds[k + 1]]
@@ -75,7 +76,8 @@ class DmvFactors(NamedTuple):
 class BlockRoom(NamedTuple):
     """The kernel's workspace, large enough for the longest sentences and the largest block.
 
-    Factors of trees, sums over half-trees, the derivatives of log Z by these, and posteriors of the factors.
+    Factors of trees, sums over half-trees, the derivatives of log Z by these, and posteriors of the
+    factors.
     """
 
     cells: Floats  # (14, cells, B): by head and dependent or farthest word
@@ -84,7 +86,8 @@ class BlockRoom(NamedTuple):
 
 
 def blocks_of(first: Ints) -> tuple[Ints, Ints]:
-    """`BlockedText.order` and `BlockedText.bounds` of sentences that begin and end at first (S + 1,)."""
+    """`BlockedText.order` and `BlockedText.bounds` of sentences that begin and end at first (S +
+    1,)."""
     lengths = np.diff(first)
     order = np.argsort(lengths, kind="stable")
     order = order[lengths[order] > 0]
@@ -99,7 +102,8 @@ def blocks_of(first: Ints) -> tuple[Ints, Ints]:
 
 
 def shares_of(text: BlockedText) -> list[tuple[int, int]]:
-    """First and end block of up to PARALLEL_PARTS shares of about equal work; long sentences have their own."""
+    """First and end block of up to PARALLEL_PARTS shares of about equal work; long sentences have
+    their own."""
     lengths, sizes = _blocks(text)
     n_short = int(np.searchsorted(lengths, BLOCKED_WORDS, "right"))
     done = np.cumsum(lengths[:n_short] ** 3 * sizes[:n_short])
@@ -128,8 +132,11 @@ def room_for(text: BlockedText, begin: int, end: int) -> BlockRoom:
 
 
 @compiled
-def dot(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: int, lanes: int) -> None:
-    """Sums of products of `count` cells of plane x, from `at`, and of plane y, from `start` on by steps."""
+def dot(
+    room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: int, lanes: int
+) -> None:
+    """Sums of products of `count` cells of plane x, from `at`, and of plane y, from `start` on by
+    steps."""
     left, right, sums = room.cells[x], room.cells[y], room.sums[SUM]
     for b in range(lanes):
         sums[b] = 0.0
@@ -139,7 +146,9 @@ def dot(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: 
 
 
 @compiled
-def spread(room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: int, lanes: int) -> None:
+def spread(
+    room: BlockRoom, x: int, at: int, y: int, start: int, step: int, count: int, lanes: int
+) -> None:
     """Propagates the derivatives by the sums, which are in GRADIENT, back to these cells."""
     left, right, gradient = room.cells[x], room.cells[y], room.sums[GRADIENT]
     of_left, of_right = room.cells[GRADIENTS + x], room.cells[GRADIENTS + y]
@@ -168,7 +177,16 @@ def inside(n: int, lanes: int, room: BlockRoom) -> None:
                 head, end = (i, i + width) if side == RIGHT else (i + width, i)
                 arc, near = head * n + end, end * n + i
                 start = near + 2 * side
-                dot(room, OPEN + side, head * n + i + 1, CLOSED + 1 - side, start, 1, width - 1, lanes)
+                dot(
+                    room,
+                    OPEN + side,
+                    head * n + i + 1,
+                    CLOSED + 1 - side,
+                    start,
+                    1,
+                    width - 1,
+                    lanes,
+                )
                 nearest = near + (1 if side == RIGHT else width - 1)
                 for b in range(lanes):
                     cells[OF_ARCS + 1, arc, b] = sums[b]
@@ -187,7 +205,9 @@ def inside(n: int, lanes: int, room: BlockRoom) -> None:
     for root in range(n):
         for b in range(lanes):
             z[b] += (
-                words[ROOTS, root, b] * cells[CLOSED + LEFT, root * n, b] * cells[CLOSED + RIGHT, root * n + n - 1, b]
+                words[ROOTS, root, b]
+                * cells[CLOSED + LEFT, root * n, b]
+                * cells[CLOSED + RIGHT, root * n + n - 1, b]
             )
 
 
@@ -198,7 +218,10 @@ def outside_roots(n: int, lanes: int, room: BlockRoom) -> None:
     for root in range(n):
         for b in range(lanes):
             weight = words[ROOTS, root, b] / z[b]
-            left, right = cells[CLOSED + LEFT, root * n, b], cells[CLOSED + RIGHT, root * n + n - 1, b]
+            left, right = (
+                cells[CLOSED + LEFT, root * n, b],
+                cells[CLOSED + RIGHT, root * n + n - 1, b],
+            )
             cells[GRADIENTS + CLOSED + LEFT, root * n, b] += weight * right
             cells[GRADIENTS + CLOSED + RIGHT, root * n + n - 1, b] += weight * left
             words[OF_ROOTS, root, b] = weight * left * right
@@ -209,7 +232,8 @@ def outside_roots(n: int, lanes: int, room: BlockRoom) -> None:
 def outside(n: int, lanes: int, room: BlockRoom) -> None:
     """Fills in the posterior probability of each factor, except on the diagonal.
 
-    `gradients` receives the derivatives of log Z by the entries of the chart; its entries must be zero.
+    `gradients` receives the derivatives of log Z by the entries of the chart; its entries must be
+    zero.
     """
     cells, words, gradient = room.cells, room.words, room.sums[GRADIENT]
     outside_roots(n, lanes, room)
@@ -221,7 +245,10 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
                 for b in range(lanes):
                     own = cells[GRADIENTS + CLOSED + side, arc, b]
                     words[OF_STOPS + 2 * side + 1, head, b] += own * cells[CLOSED + side, arc, b]
-                    gradient[b] = cells[GRADIENTS + OPEN + side, arc, b] + own * words[STOPS + 2 * side + 1, head, b]
+                    gradient[b] = (
+                        cells[GRADIENTS + OPEN + side, arc, b]
+                        + own * words[STOPS + 2 * side + 1, head, b]
+                    )
                 spread(room, LINK, head * n + i + side, CLOSED + side, start, n, width, lanes)
             for side in range(2):  # link = arc * (first child + sum of open * closed)
                 head, end = (i, i + width) if side == RIGHT else (i + width, i)
@@ -270,7 +297,8 @@ def scaled_inside(n: int, lanes: int, room: BlockRoom) -> float:
 
 @compiled
 def scale_word(n: int, room: BlockRoom, dependent: int, b: int, factor: float) -> None:
-    """Multiplies the factors of a word for all its heads. Every tree has exactly one of these factors."""
+    """Multiplies the factors of a word for all its heads. Every tree has exactly one of these
+    factors."""
     room.words[ROOTS, dependent, b] *= factor
     for valence in range(2):
         for head in range(n):
@@ -278,8 +306,11 @@ def scale_word(n: int, room: BlockRoom, dependent: int, b: int, factor: float) -
 
 
 @compiled
-def fill_scores(n: int, b: int, sentence: int, text: BlockedText, given: DmvFactors, room: BlockRoom) -> float:
-    """Factors of a sentence's trees, the best for each word scaled to 1; the log of the scale, in nats."""
+def fill_scores(
+    n: int, b: int, sentence: int, text: BlockedText, given: DmvFactors, room: BlockRoom
+) -> float:
+    """Factors of a sentence's trees, the best for each word scaled to 1; the log of the scale, in
+    nats."""
     root, choose, stop = given
     word, start = text.first[sentence], text.starts[sentence]
     log_scale = 0.0
@@ -288,7 +319,11 @@ def fill_scores(n: int, b: int, sentence: int, text: BlockedText, given: DmvFact
         best = root[tag] * text.potentials[start + dependent]
         room.words[ROOTS, dependent, b] = best
         for head in range(n):
-            its_tag, side, cell = text.tags[word + head], int(dependent > head), head * n + dependent
+            its_tag, side, cell = (
+                text.tags[word + head],
+                int(dependent > head),
+                head * n + dependent,
+            )
             potential = 0.0 if head == dependent else text.potentials[start + n + cell]
             for valence in range(2):
                 factor = choose[its_tag, side, valence, tag] * potential
@@ -305,7 +340,9 @@ def fill_scores(n: int, b: int, sentence: int, text: BlockedText, given: DmvFact
 
 
 @compiled
-def sum_block(n: int, sentences: Ints, text: BlockedText, given: DmvFactors, room: BlockRoom) -> float:
+def sum_block(
+    n: int, sentences: Ints, text: BlockedText, given: DmvFactors, room: BlockRoom
+) -> float:
     """Finds the posterior of a block's sentences (B,); returns the sum of their log Z, in nats.
 
     Not a number: potentials are too far apart to sum over trees.
@@ -338,9 +375,11 @@ def sum_trees(
     total: Floats,
     room: BlockRoom,
 ) -> None:
-    """Adds expected counts of blocks from `begin` to before `end`, and the sum of their log Z, total (1,).
+    """Adds expected counts of blocks from `begin` to before `end`, and the sum of their log Z,
+    total (1,).
 
-    If `marginals` is not empty, fills it instead with the arcs' probabilities, laid out as the potentials.
+    If `marginals` is not empty, fills it instead with the arcs' probabilities, laid out as the
+    potentials.
     """
     cells, words = room.cells, room.words
     for block in range(begin, end):
@@ -362,7 +401,9 @@ def sum_trees(
                     if dependent == head:
                         continue
                     if len(marginals):
-                        marginals[start + n + cell] = cells[OF_ARCS, cell, b] + cells[OF_ARCS + 1, cell, b]
+                        marginals[start + n + cell] = (
+                            cells[OF_ARCS, cell, b] + cells[OF_ARCS + 1, cell, b]
+                        )
                     else:
                         child = text.tags[word + dependent]
                         counts.choose[tag, side, 0, child] += cells[OF_ARCS, cell, b]

@@ -1,8 +1,9 @@
-"""A last stage of EM, in which symbols are split by words: closed classes by form, nouns by adposition.
+"""A last stage of EM, in which symbols are split by words: closed classes by form, nouns by
+adposition.
 
-`rule_tables.parts.kinds` defines the words that a table's line `words` asks for. Each split symbol starts as
-its parent, times its share of the parent's words, and is kept near it by `backoff` pseudo-counts for each
-distribution, a fifth of that for stopping.
+`rule_tables.parts.kinds` defines the words that a table's line `words` asks for. Each split symbol
+starts as its parent, times its share of the parent's words, and is kept near it by `backoff`
+pseudo-counts for each distribution, a fifth of that for stopping.
 
 Letters: T symbols before, S after the split; ids below T are the same in both.
 """
@@ -22,10 +23,13 @@ FOR_STOPPING = 0.2
 SMOOTHING = 0.1
 
 
-def refined(model: DmvModel, parents: Ints, text: Packed, iterations: int, backoff: float) -> DmvModel:
+def refined(
+    model: DmvModel, parents: Ints, text: Packed, iterations: int, backoff: float
+) -> DmvModel:
     """A model of S symbols from one of T.
 
-    parents (S,): the symbol below T that each symbol was split from, itself if below T; text: tags below S.
+    parents (S,): the symbol below T that each symbol was split from, itself if below T; text: tags
+    below S.
     """
     seen = np.bincount(text.tags, minlength=len(parents)) + 0.5
     share = seen / np.bincount(parents, weights=seen)[parents]
@@ -37,14 +41,21 @@ def refined(model: DmvModel, parents: Ints, text: Packed, iterations: int, backo
     for _ in range(iterations):
         counts, _ = found.expected(text)
         going_on = counts.choose.sum(axis=3)
-        stop = (counts.stop + pseudo.stop + SMOOTHING) / (counts.stop + going_on + total + 2 * SMOOTHING)
+        stop = (counts.stop + pseudo.stop + SMOOTHING) / (
+            counts.stop + going_on + total + 2 * SMOOTHING
+        )
         found = DmvModel(
-            normalised(counts.root + pseudo.root), normalised(counts.choose + pseudo.choose), stop, model.log
+            normalised(counts.root + pseudo.root),
+            normalised(counts.choose + pseudo.choose),
+            stop,
+            model.log,
         )
     return found
 
 
-def split(rows: Sequence[Sequence[str]], parts: Sequence[Sequence[str]], least: int) -> dict[str, str]:
+def split(
+    rows: Sequence[Sequence[str]], parts: Sequence[Sequence[str]], least: int
+) -> dict[str, str]:
     """The split symbols that are frequent enough, sorted, each with the symbol it was split from.
 
     rows and parts: the symbols of each sentence's words, and these symbols split further.

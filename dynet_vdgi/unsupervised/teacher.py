@@ -48,10 +48,12 @@ class Base(Protocol):
         """log p of relations, a `relations.labeller.LogP`; None: it knows none."""
 
     def all_parts(self, sentences: Sequence[Sentence], /) -> Iterable[Floats]:
-        """Log-potentials (m, n + 1, n + 1) of each sentence's arcs [part, head, dependent], ROOT at 0."""
+        """Log-potentials (m, n + 1, n + 1) of each sentence's arcs [part, head, dependent], ROOT at
+        0."""
 
     def arrays(self) -> Mapping[str, Any]:
-        """What a model file keeps of it beside the rule table and the table's measurements of the text."""
+        """What a model file keeps of it beside the rule table and the table's measurements of the
+        text."""
 
 
 class Teacher(ABC):
@@ -72,7 +74,8 @@ class Teacher(ABC):
         """Probabilities (n + 1, n) of each sentence's arcs, by head, ROOT first, and dependent."""
 
     def start(self, text: Iterable[Sentence], prior: Prior) -> Base:
-        """What a CRF of the text that it was fit to starts from; of this text, if it was fit to none."""
+        """What a CRF of the text that it was fit to starts from; of this text, if it was fit to
+        none."""
         return prior
 
     @abstractmethod
@@ -86,7 +89,8 @@ class Teacher(ABC):
     def heads_and_votes(
         self, sentences: Sequence[Sentence], n_votes: int
     ) -> tuple[list[Tree], list[tuple[Sentence, Floats]]]:
-        """The trees of `heads`, and the first `n_votes` voters among the sentences with their marginals."""
+        """The trees of `heads`, and the first `n_votes` voters among the sentences with their
+        marginals."""
         voters = [sentence for sentence in sentences if is_voter(sentence)][:n_votes]
         return self.heads(sentences), list(zip(voters, self.marginals(voters)))
 
@@ -123,17 +127,21 @@ class LoggedModel(Protocol):
 class SymbolTeacher(Teacher, Generic[Model]):
     """A teacher with one model of symbols and arc potentials.
 
-    After `fit`: `model`; `prior`; `symbols`, the tags of the text, or the symbols that the prior's table
-    makes of them. An unknown symbol falls back to a coarser one; if none is known, it has the id T - 1.
-    Arguments are settings of `kind` or single numbers of them; the seed is for teachers that draw some.
+    After `fit`: `model`; `prior`; `symbols`, the tags of the text, or the symbols that the prior's
+    table makes of them. An unknown symbol falls back to a coarser one; if none is known, it has the
+    id T - 1. Arguments are settings of `kind` or single numbers of them; the seed is for teachers
+    that draw some.
 
-    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each other.
+    Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each
+    other.
     """
 
     kind: ClassVar[type[TeacherSettings]]
     settings: TeacherSettings
 
-    def __init__(self, settings: TeacherSettings | None = None, seed: int = 1, **numbers: Any) -> None:
+    def __init__(
+        self, settings: TeacherSettings | None = None, seed: int = 1, **numbers: Any
+    ) -> None:
         self.settings = checked(self.kind, numbers, settings)
         self.seed = checked_seed(seed, self.settings.kind)
         self.prior: Prior
@@ -154,17 +162,22 @@ class SymbolTeacher(Teacher, Generic[Model]):
         if not any(map(len, learnt_from)):
             raise ValueError("no sentences to learn from")
         views = prior.views(learnt_from)
-        rows, finer = ([symbols(view) for view in views] for symbols in (prior.symbols, prior.split_symbols))
+        rows, finer = (
+            [symbols(view) for view in views] for symbols in (prior.symbols, prior.split_symbols)
+        )
         potentials = prior.potentials_of(views)
         self.symbols = with_coarse(rows)
         ids, n_symbols = symbol_ids(rows, self.symbols), len(self.symbols) + 1
-        model = self._learnt(SymbolText(ids, potentials, n_symbols, prior, rows, finer, learnt_from))
+        model = self._learnt(
+            SymbolText(ids, potentials, n_symbols, prior, rows, finer, learnt_from)
+        )
         self.prior, self._model = prior, model
         return self
 
     @property
     def max_len(self) -> int:
-        """Longest sentence it learns from, in words; 0: any. It takes longer ones if all are longer."""
+        """Longest sentence it learns from, in words; 0: any. It takes longer ones if all are
+        longer."""
         return int(getattr(self.settings, "max_len", 0))
 
     def log_rows(self) -> list[dict[str, float]]:
@@ -175,14 +188,16 @@ class SymbolTeacher(Teacher, Generic[Model]):
         """The model learnt from a text, whose `symbols` it may replace by more."""
 
     def encoded(self, sentences: Iterable[Sentence]) -> tuple[list[list[int]], list[Floats]]:
-        """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, before `fit`."""
+        """Symbol ids (n,) and potentials (n + 1, n + 1) of each sentence. Raises: VdgiError, before
+        `fit`."""
         if self._model is None:
             raise self._not_yet()
         views = self.prior.views(sentences)
         return symbol_ids(map(self._told, views), self.symbols), self.prior.potentials_of(views)
 
     def _told(self, view: View) -> list[str]:
-        """The symbols that the prior gives to a sentence's words; the model may not know all of them."""
+        """The symbols that the prior gives to a sentence's words; the model may not know all of
+        them."""
         return self.prior.symbols(view)
 
     def _not_yet(self) -> VdgiError:
@@ -196,8 +211,10 @@ def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 
 def symbol_ids(rows: Iterable[Iterable[str]], known: Sequence[str]) -> list[list[int]]:
-    """Numbers of each sentence's symbols; an unknown one gets a coarser one's number, or else len(known)."""
+    """Numbers of each sentence's symbols; an unknown one gets a coarser one's number, or else
+    len(known)."""
     ids = {symbol: k for k, symbol in enumerate(known)}
     return [
-        [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row] for row in rows
+        [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]
+        for row in rows
     ]

@@ -1,7 +1,8 @@
 """UD's levels 1 and 2 of one sentence, for the page, and UD's own validator as a program.
 
-See https://universaldependencies.org/format.html. What only several sentences show is left to the validator:
-ids given twice, DEPS in some sentences only, a paragraph that begins after SpaceAfter=No.
+See https://universaldependencies.org/format.html. What only several sentences show is left to the
+validator: ids given twice, DEPS in some sentences only, a paragraph that begins after
+SpaceAfter=No.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ _COMMENTS = {
 }
 """What follows a comment's name, and its form in words where a faulty one is an error."""
 
-_FEATURE = re.compile(r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)")
+_FEATURE = re.compile(
+    r"([A-Z][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
+)
 
 _RELATION = re.compile(r"[a-z]+(:[a-z]+)?")
 
@@ -75,12 +78,15 @@ class _TokenLine(NamedTuple):
 
     def problem(self, rule: str, text: str) -> UdProblem:
         if self.is_range or self.is_empty:
-            text = f"{'multiword token' if self.is_range else 'empty node'} {self.columns[0]}: {text}"
+            text = (
+                f"{'multiword token' if self.is_range else 'empty node'} {self.columns[0]}: {text}"
+            )
         return UdProblem(self.word, rule, text, self.row)
 
 
 def problems_in(lines: Sequence[str], listed: Collection[str] = ()) -> list[UdProblem]:
-    """The problems of the lines of one sentence, in their order; of lines that cannot be read, the first.
+    """The problems of the lines of one sentence, in their order; of lines that cannot be read, the
+    first.
 
     `listed`: relations that a project has, besides those of UD.
     """
@@ -105,7 +111,9 @@ def problems_in(lines: Sequence[str], listed: Collection[str] = ()) -> list[UdPr
         if not line.isascii() and not unicodedata.is_normalized("NFC", line):
             found.append(UdProblem(0, "unicode", "not in Unicode's form NFC", row))
         if "\ufffd" in line:
-            found.append(UdProblem(0, "unicode", "U+FFFD, which stands for a letter that was lost", row))
+            found.append(
+                UdProblem(0, "unicode", "U+FFFD, which stands for a letter that was lost", row)
+            )
         if line[0] != "#" and re.search(r"[^\S\t]{2}", line):
             found.append(UdProblem(0, "spaces", "two white spaces in a row", row))
     numbers = {node.columns[0] for node in nodes}
@@ -177,7 +185,9 @@ def _of_misc(tokens: list[_TokenLine]) -> Iterator[UdProblem]:
         if line.is_range:
             inside = int(line.columns[0].partition("-")[2])
             if re.search(r"\s", line.columns[FORM]):
-                yield line.problem("spaces", f"{quoted(line.columns[FORM])} has a space; split it instead")
+                yield line.problem(
+                    "spaces", f"{quoted(line.columns[FORM])} has a space; split it instead"
+                )
         elif "SpaceAfter=No" in misc and (line.is_empty or line.word <= inside):
             where = "leave it out" if line.is_empty else "it belongs to the multiword token"
             yield line.problem("misc", f"SpaceAfter=No: {where}")
@@ -219,7 +229,11 @@ def _deps_fault(columns: list[str], nodes: set[str], project: frozenset[str]) ->
     seen: list[tuple[tuple[int, int], str]] = []
     for entry in columns[DEPS].split("|"):
         head, colon, relation = entry.partition(":")
-        if not colon or not _NODE.fullmatch(head) or not (_is_enhanced(relation) or _is_listed(relation, project)):
+        if (
+            not colon
+            or not _NODE.fullmatch(head)
+            or not (_is_enhanced(relation) or _is_listed(relation, project))
+        ):
             return f"{quoted(entry)} is no enhanced relation: expected head:relation"
         if head == columns[0]:
             return f"{quoted(entry)} leads from the node to itself"
@@ -242,7 +256,8 @@ def _is_enhanced(relation: str) -> bool:
 
 
 def _is_listed(relation: str, project: frozenset[str]) -> bool:
-    """Whether an enhanced relation is one of a project's list, perhaps with a marker's lemma or a case after it."""
+    """Whether an enhanced relation is one of a project's list, perhaps with a marker's lemma or a
+    case after it."""
     parts = relation.split(":")
     return any(":".join(parts[:k]) in project for k in range(len(parts), 0, -1))
 

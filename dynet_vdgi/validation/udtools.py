@@ -1,4 +1,5 @@
-"""UD's own validator, where it is installed: it is under the GPL, so it runs as a program of its own."""
+"""UD's own validator, where it is installed: it is under the GPL, so it runs as a program of its
+own."""
 
 from __future__ import annotations
 
@@ -26,21 +27,29 @@ _OF_NORWEGIAN = {"nb": "no", "nn": "no"}
 
 
 def languages() -> frozenset[str]:
-    """The codes of the languages for which udtools has lists; none, if it is not installed beside this program."""
+    """The codes of the languages for which udtools has lists; none, if it is not installed beside
+    this program."""
     found = importlib.util.find_spec("udtools")
     for folder in (found and found.submodule_search_locations) or ():
         try:
             lists = json.loads(Path(folder, "data", "deprels.json").read_bytes())
             return frozenset(lists["deprels"])
-        except (OSError, ValueError, LookupError, TypeError):  # another version keeps them elsewhere
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+        ):  # another version keeps them elsewhere
             continue
     return frozenset()
 
 
 def code_in_ud(code: str) -> str:
-    """The code that UD has for the language of a code of ISO 639; "" if it is this code, or none is known.
+    """The code that UD has for the language of a code of ISO 639; "" if it is this code, or none is
+    known.
 
-    UD takes two letters where ISO 639-1 has them, with a few exceptions, such as sme for Northern Sami.
+    UD takes two letters where ISO 639-1 has them, with a few exceptions, such as sme for Northern
+    Sami.
     """
     there = languages()
     if not there or code in there or code == "ud":
@@ -48,7 +57,10 @@ def code_in_ud(code: str) -> str:
     try:
         import langcodes
 
-        wanted = [langcodes.standardize_tag(code, macro=macro).partition("-")[0] for macro in (False, True)]
+        wanted = [
+            langcodes.standardize_tag(code, macro=macro).partition("-")[0]
+            for macro in (False, True)
+        ]
         wanted = [_OF_NORWEGIAN.get(each, each) for each in wanted]
         if named := next((each for each in wanted if each in there), ""):
             return named
@@ -59,7 +71,8 @@ def code_in_ud(code: str) -> str:
 
 
 def unknown_language(code: str) -> str:
-    """What is to be said where the validator has no lists for a language, and all of a file would be errors."""
+    """What is to be said where the validator has no lists for a language, and all of a file would
+    be errors."""
     other = code_in_ud(code)
     meant = f" ({other}?)" if other else ""
     return f"udtools knows no language {code}{meant}; --lang ud, or --level 3, checks what holds in every language"
@@ -77,11 +90,14 @@ class Message(NamedTuple):
 
 
 def command(language: str = "", level: str = "") -> list[str] | None:
-    """The command that validates files, by default what holds in every language, or all rules of one.
+    """The command that validates files, by default what holds in every language, or all rules of
+    one.
 
     None: udtools is not installed.
     """
-    found = shutil.which("udvalidate", path=str(Path(sys.executable).parent)) or shutil.which("udvalidate")
+    found = shutil.which("udvalidate", path=str(Path(sys.executable).parent)) or shutil.which(
+        "udvalidate"
+    )
     level = level or ("5" if language else "3")
     return [found, f"--lang={language or 'ud'}", f"--level={level}"] if found else None
 
@@ -110,7 +126,9 @@ def messages(texts: Iterable[str], language: str = "", level: str = "") -> list[
                 env={**os.environ, "PYTHONIOENCODING": "utf-8"},
             )
         except OSError as error:
-            raise UsageError(f"the validator {shlex.join(validator)} cannot be run: {error}") from None
+            raise UsageError(
+                f"the validator {shlex.join(validator)} cannot be run: {error}"
+            ) from None
     said = done.stdout.decode(errors="replace")
     if done.returncode and "*** FAILED ***" not in said:
         last = (said.strip().splitlines() or ["it says nothing"])[-1]
@@ -122,7 +140,8 @@ def messages(texts: Iterable[str], language: str = "", level: str = "") -> list[
 
 
 def lack_of_language(found: Iterable[Message]) -> bool:
-    """Whether the validator has no lists for the language: then not even the relation of the root is in one."""
+    """Whether the validator has no lists for the language: then not even the relation of the root
+    is in one."""
     return any(each.rule == "unknown-deprel" and "'root'" in each.text for each in found)
 
 
@@ -135,7 +154,11 @@ def grouped(found: Iterable[Message]) -> list[list[Message]]:
 
 
 def report(
-    found: Sequence[Message], place: Callable[[Message], str], called: Sequence[str], most: int = 1, hint: str = ""
+    found: Sequence[Message],
+    place: Callable[[Message], str],
+    called: Sequence[str],
+    most: int = 1,
+    hint: str = "",
 ) -> list[str]:
     """Lines about the messages of a command: by rule, with number and first places; then the sums.
 

@@ -26,7 +26,11 @@ from typing import NamedTuple, TypeVar
 
 SEED = 1908  # chosen among eight for its share of crossing trees and for words that offend nobody
 PARTS = (("train", 600), ("dev", 100), ("test", 200))
-MIN_WORDS, MAX_WORDS, MAX_TOKENS = 2, 20, 22  # words are counted without punctuation, tokens with it
+MIN_WORDS, MAX_WORDS, MAX_TOKENS = (
+    2,
+    20,
+    22,
+)  # words are counted without punctuation, tokens with it
 GAPPING_AT = 40  # this sentence of every part is elliptical and carries an empty node
 
 # ----------------------------------------------------------------------------------------------------------
@@ -126,13 +130,22 @@ OPEN.B    (      PUNCT  1  (:_
 CLOSE.B   )      PUNCT  1  ):_
 """
 NO_SPACE_BEFORE, NO_SPACE_AFTER = set(",.?!:”)"), set("“(")
-CONTRACTIONS = {("ko", "um"): "kum", ("wi", "um"): "wim", ("ko", "wam"): "kowam"}  # written as one token
+CONTRACTIONS = {
+    ("ko", "um"): "kum",
+    ("wi", "um"): "wim",
+    ("ko", "wam"): "kowam",
+}  # written as one token
 
 # Open words: class -> tag, number of stems, paradigm, subclasses that take turns through the ranks.
 # Frequencies are Zipfian within a class, so that many words occur once, or in one part only.
 
 OPEN = {
-    "NOUN": ("NOUN", 260, "noun", ("BEING", "THING", "PLACE", "THING", "BEING", "THING", "PLACE", "TIME")),
+    "NOUN": (
+        "NOUN",
+        260,
+        "noun",
+        ("BEING", "THING", "PLACE", "THING", "BEING", "THING", "PLACE", "TIME"),
+    ),
     "ADJ": ("ADJ", 90, "adjective", ()),
     "ADV": ("ADV", 36, "adverb", ()),
     "PROPN": ("PROPN", 70, "name", ("PERSON", "PERSON", "TOWN")),
@@ -145,7 +158,9 @@ OPEN = {
     "FOREIGN": ("X", 18, "foreign", ()),
 }
 ZIPF = (6000, 4)  # the word of rank r = 0, 1, ... weighs 6000 // (r + 4)
-ZERO_DERIVED = 16  # so many common nouns lend their stem to a transitive verb: one form, NOUN and VERB
+ZERO_DERIVED = (
+    16  # so many common nouns lend their stem to a transitive verb: one form, NOUN and VERB
+)
 PARADIGMS = {
     "noun": (
         ("", "Number=Sing"),
@@ -228,7 +243,10 @@ PHRASES = {
         (2, "*TOWN[Case=Gen]"),
     ),
     "NAME": ((10, "*PERSON"), (4, "*PERSON name:PERSON[Case=Nom]"), (4, "*TOWN")),
-    "FOREIGN.NAME": ((4, "punct:OPEN.Q *FOREIGN foreign:FOREIGN?60 punct:CLOSE.Q"), (1, "*FOREIGN")),
+    "FOREIGN.NAME": (
+        (4, "punct:OPEN.Q *FOREIGN foreign:FOREIGN?60 punct:CLOSE.Q"),
+        (1, "*FOREIGN"),
+    ),
     "AP": ((10, "*ADJ="), (4, "advmod:VERY *ADJ="), (1, "*ADJ= nmod:WITH.THING")),
     # Adpositions stand before the noun; AGO stands after it. OF marks attributes of nouns, IN goes with
     # verbs, WITH goes with the noun when a being follows and with the verb when a thing does.
@@ -243,7 +261,10 @@ PHRASES = {
         (3, "case:AT *PERSON"),
         (2, "case:AT *PRON[Case=Dat]="),
     ),
-    "WITH.BEING": ((10, "case:WITH det:ART[Case=Dat]=?60 *BEING= amod:ADJ=?15"), (3, "case:WITH *PERSON")),
+    "WITH.BEING": (
+        (10, "case:WITH det:ART[Case=Dat]=?60 *BEING= amod:ADJ=?15"),
+        (3, "case:WITH *PERSON"),
+    ),
     "WITH.THING": ((10, "case:WITH det:ART[Case=Dat]=?60 *THING= amod:ADJ=?15"),),
     "WHEN.PP": (
         (8, "case:ON det:ART[Case=Dat]=?60 *TIME="),
@@ -255,7 +276,10 @@ PHRASES = {
     "THAT.CLAUSE": ((10, "punct:COMMA *THAT.SUB"),),
     "WHEN.FIRST": ((10, "*WHEN.SUB punct:COMMA"),),
     "WHEN.LAST": ((10, "punct:COMMA *WHEN.SUB"),),
-    "WHICH": ((6, "punct:COMMA *WHICH.SUBJ= punct:COMMA"), (4, "punct:COMMA *WHICH.OBJ= punct:COMMA")),
+    "WHICH": (
+        (6, "punct:COMMA *WHICH.SUBJ= punct:COMMA"),
+        (4, "punct:COMMA *WHICH.OBJ= punct:COMMA"),
+    ),
     "QUOTED": ((10, "*MAIN"), (3, "*ASKED")),
     "PREDICATE": (
         (9, "*AP="),
@@ -342,9 +366,15 @@ class Clause:
 
 CLAUSES = {
     "MAIN": Clause(VERB_SECOND, verb_second=True),
-    "ASKED": Clause(VERB_FIRST, verb_second=True, adjuncts=60, roles={"asking": "discourse:ASK?60"}),
+    "ASKED": Clause(
+        VERB_FIRST, verb_second=True, adjuncts=60, roles={"asking": "discourse:ASK?60"}
+    ),
     "WHO.ASKED": Clause(
-        VERB_SECOND, verb_second=True, adjuncts=60, topic="subject", roles={"subject": "nsubj:WHO[Case=Nom]="}
+        VERB_SECOND,
+        verb_second=True,
+        adjuncts=60,
+        topic="subject",
+        roles={"subject": "nsubj:WHO[Case=Nom]="},
     ),
     "ORDER": Clause(
         VERB_FIRST,
@@ -353,12 +383,19 @@ CLAUSES = {
         verbs=("VI", "VT", "VD", "VTRY", "VOUT"),
         roles={"subject": None},
     ),
-    "SAID": Clause(VERB_FIRST, verb_second=True, adjuncts=30, verbs=("VSAY",), roles={"complement": None}),
+    "SAID": Clause(
+        VERB_FIRST, verb_second=True, adjuncts=30, verbs=("VSAY",), roles={"complement": None}
+    ),
     "THAT.SUB": Clause(VERB_FINAL, adjuncts=45, roles={"mark": "mark:THAT"}),
     "WHEN.SUB": Clause(VERB_FINAL, adjuncts=35, roles={"mark": "mark:WHEN"}),
-    "WHICH.SUBJ": Clause(VERB_FINAL, adjuncts=50, roles={"subject": None, "relative": "nsubj:REL.PRON[Case=Nom]="}),
+    "WHICH.SUBJ": Clause(
+        VERB_FINAL, adjuncts=50, roles={"subject": None, "relative": "nsubj:REL.PRON[Case=Nom]="}
+    ),
     "WHICH.OBJ": Clause(
-        VERB_FINAL, adjuncts=40, verbs=("VT",), roles={"object": None, "relative": "dobj:REL.PRON[Case=Acc]"}
+        VERB_FINAL,
+        adjuncts=40,
+        verbs=("VT",),
+        roles={"object": None, "relative": "dobj:REL.PRON[Case=Acc]"},
     ),
     "TO.DO": Clause(
         VERB_FINAL,
@@ -389,7 +426,9 @@ class Word:
     feats: Features
     head: Word | None = None
     deprel: str = "root"
-    enhanced: tuple[Word, str] | None = None  # head and relation in DEPS, where they differ from the basic
+    enhanced: tuple[Word, str] | None = (
+        None  # head and relation in DEPS, where they differ from the basic
+    )
     copy_of: Word | None = None
 
 
@@ -444,7 +483,9 @@ def parse_slot(text: str) -> Slot:
     if not match:
         raise ValueError(f"not a slot: {text!r}")
     _, deprel, symbol, feats, agrees, percent = match.groups()
-    return Slot(symbol, deprel or "", parse_features(feats or "_"), bool(agrees), int(percent or 100))
+    return Slot(
+        symbol, deprel or "", parse_features(feats or "_"), bool(agrees), int(percent or 100)
+    )
 
 
 # ----------------------------------------------------------------------------------------------------------
@@ -523,7 +564,10 @@ def open_lexicon(draw: Draw, taken: set[str]) -> dict[str, list[Lexeme]]:
                 stem = new_stem(draw, taken, foreign=paradigm == "foreign")
             if upos == "PROPN":
                 stem = capitalised(stem)
-            forms = tuple((inflect(stem, suffix), parse_features(feats)) for suffix, feats in PARADIGMS[paradigm])
+            forms = tuple(
+                (inflect(stem, suffix), parse_features(feats))
+                for suffix, feats in PARADIGMS[paradigm]
+            )
             lemma = inflect(stem, CITATION.get(paradigm, ""))
             entry = Lexeme(lemma, upos, ZIPF[0] // (rank + ZIPF[1]), forms)
             lexicon.setdefault(symbol, []).append(entry)
@@ -540,7 +584,9 @@ def make_lexicon() -> dict[str, list[Lexeme]]:
 
 def best_form(entry: Lexeme, wanted: Features) -> tuple[str, Features] | None:
     """The form that contradicts none of the wanted features and states most of them; None without one."""
-    fitting = [pair for pair in entry.forms if all(wanted.get(k, v) == v for k, v in pair[1].items())]
+    fitting = [
+        pair for pair in entry.forms if all(wanted.get(k, v) == v for k, v in pair[1].items())
+    ]
     return max(fitting, key=lambda pair: len(wanted.keys() & pair[1].keys()), default=None)
 
 
@@ -563,7 +609,9 @@ class Speaker:
             return Phrase([word], word)
         weights, rules = zip(*PHRASES[symbol])
         slots = [parse_slot(text) for text in self.draw.weighted(rules, weights).split()]
-        return join([self.say_slot(slot, feats, depth + 1) for slot in slots if self.wants(slot, depth)])
+        return join(
+            [self.say_slot(slot, feats, depth + 1) for slot in slots if self.wants(slot, depth)]
+        )
 
     def wants(self, slot: Slot, depth: int) -> bool:
         return slot.percent == 100 or self.draw.chance(slot.percent * 5 // (4 + depth))
@@ -607,16 +655,26 @@ class Speaker:
         return join([said[role] for role in kind.order.split() if role in said])
 
     def pick_adjuncts(self, kind: Clause) -> list[str]:
-        return [role for role, percent in ADJUNCTS if self.draw.chance(percent * kind.adjuncts // 100)]
+        return [
+            role for role, percent in ADJUNCTS if self.draw.chance(percent * kind.adjuncts // 100)
+        ]
 
-    def say_predicate(self, kind: Clause, verb: str, feats: Features, depth: int) -> dict[str, Part]:
+    def say_predicate(
+        self, kind: Clause, verb: str, feats: Features, depth: int
+    ) -> dict[str, Part]:
         """The parts "predicate" and "finite", or one of them."""
         if not verb:
             copula = part(self.say_word("COPULA", feats), "cop")
-            return {"finite": copula, "predicate": Part(self.say("PREDICATE", feats, depth + 1), "")}
+            return {
+                "finite": copula,
+                "predicate": Part(self.say("PREDICATE", feats, depth + 1), ""),
+            }
         if self.draw.chance(kind.auxiliary):
             auxiliary = part(self.say_word("MODAL", feats), "aux")
-            return {"finite": auxiliary, "predicate": part(self.say_word(verb, {"VerbForm": "Inf"}), "")}
+            return {
+                "finite": auxiliary,
+                "predicate": part(self.say_word(verb, {"VerbForm": "Inf"}), ""),
+            }
         return {"finite" if kind.verb_second else "predicate": part(self.say_word(verb, feats), "")}
 
     def pick_topic(self, said: dict[str, Part]) -> str:
@@ -637,7 +695,9 @@ class Speaker:
         verb, conjunction, stop = (self.say_word(symbol, feats) for symbol in ("VT", "AND", "STOP"))
         subjects = [self.say("PERSON", feats) for _ in range(2)]
         objects = [self.say("LISTED", {"Case": "Acc", "Number": "Plur"}) for _ in range(2)]
-        unsaid = Word(verb.form, verb.lemma, verb.upos, verb.feats, enhanced=(verb, "conj"), copy_of=verb)
+        unsaid = Word(
+            verb.form, verb.lemma, verb.upos, verb.feats, enhanced=(verb, "conj"), copy_of=verb
+        )
         for (correlate, remnant), deprel in ((subjects, "nsubj"), (objects, "dobj")):
             remnant.attach(correlate.head, "remnant")
             remnant.head.enhanced = (unsaid, deprel)
@@ -725,10 +785,14 @@ def tokens(words: Sequence[Word]) -> list[tuple[str, list[Word]]]:
 
 
 def word_line(word: Word, ids: dict[Word, str], has_deps: bool, misc: str) -> str:
-    feats = "|".join(f"{name}={word.feats[name]}" for name in sorted(word.feats, key=str.lower)) or "_"
+    feats = (
+        "|".join(f"{name}={word.feats[name]}" for name in sorted(word.feats, key=str.lower)) or "_"
+    )
     head = ids[word.head] if word.head else "0"
     basic = [head, word.deprel]
-    deps = f"{ids[word.enhanced[0]]}:{word.enhanced[1]}" if word.enhanced else f"{head}:{word.deprel}"
+    deps = (
+        f"{ids[word.enhanced[0]]}:{word.enhanced[1]}" if word.enhanced else f"{head}:{word.deprel}"
+    )
     if word.copy_of:
         basic, misc = ["_", "_"], f"CopyOf={ids[word.copy_of]}"
     columns = [
@@ -755,7 +819,9 @@ def conllu(words: Sequence[Word], sent_id: str) -> Iterator[str]:
         text += form if tight else form + " "
         if len(inside) > 1:
             span = f"{ids[inside[0]]}-{ids[inside[-1]]}"
-            ranges[inside[0]] = "\t".join([span, form, *"_______", "SpaceAfter=No" if tight else "_"])
+            ranges[inside[0]] = "\t".join(
+                [span, form, *"_______", "SpaceAfter=No" if tight else "_"]
+            )
         elif tight:
             misc[inside[0]] = "SpaceAfter=No"
     yield f"# sent_id = {sent_id}"

@@ -133,7 +133,9 @@ def flextext() -> str:
     ]
     lines += [item("title", TITLE), "<paragraphs>"]
     for n, one in enumerate(sentences(), 1):
-        times = f'begin-time-offset="{one.begin}" end-time-offset="{one.end}" speaker="{one.speaker}"'
+        times = (
+            f'begin-time-offset="{one.begin}" end-time-offset="{one.end}" speaker="{one.speaker}"'
+        )
         if n % 10 == 1:
             lines += ["</phrases></paragraph>"] * (n > 1) + [f'<paragraph guid="p{n}"><phrases>']
         lines += [f'<phrase guid="s{n}" {times} media-file="m1">']
@@ -158,7 +160,12 @@ def flex_word(one: Token) -> str:
     for morph, gloss in zip(one.morphs, one.glosses):
         kind = {"-": "suffix", "=": "enclitic"}.get(morph[0], "stem")
         tag = one.tag if kind == "stem" else "affix"
-        items = item("txt", morph, LANGUAGE) + item("cf", morph, LANGUAGE) + item("gls", gloss) + item("msa", tag)
+        items = (
+            item("txt", morph, LANGUAGE)
+            + item("cf", morph, LANGUAGE)
+            + item("gls", gloss)
+            + item("msa", tag)
+        )
         parts.append(f'<morph type="{kind}">{items}</morph>')
     morphs = f"<morphemes>{''.join(parts)}</morphemes>"
     return f"<word>{item('txt', one.form, LANGUAGE)}{morphs}{item('pos', one.tag)}</word>"
@@ -214,17 +221,24 @@ def eaf() -> str:
                 add("lemma", one.speaker, form, morph)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     schema = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="EAFv3.0.xsd"'
-    lines += [f'<ANNOTATION_DOCUMENT AUTHOR="" DATE="2026-01-01T00:00:00+00:00" FORMAT="3.0" VERSION="3.0" {schema}>']
+    lines += [
+        f'<ANNOTATION_DOCUMENT AUTHOR="" DATE="2026-01-01T00:00:00+00:00" FORMAT="3.0" VERSION="3.0" {schema}>'
+    ]
     media = f'<MEDIA_DESCRIPTOR MEDIA_URL="{SOUND}" MIME_TYPE="audio/x-wav" RELATIVE_MEDIA_URL="{SOUND}"/>'
     lines += [f'<HEADER MEDIA_FILE="" TIME_UNITS="milliseconds">{media}</HEADER>', "<TIME_ORDER>"]
-    lines += [f'<TIME_SLOT TIME_SLOT_ID="ts{n}" TIME_VALUE="{value}"/>' for n, value in enumerate(slots, 1)]
+    lines += [
+        f'<TIME_SLOT TIME_SLOT_ID="ts{n}" TIME_VALUE="{value}"/>'
+        for n, value in enumerate(slots, 1)
+    ]
     lines.append("</TIME_ORDER>")
     for speaker in ("Ami", "Teno"):
         for name, parent, kind in TIERS:
             above = f' PARENT_REF="{parent}@{speaker}"' if parent else ""
             spoken = ' LANG_REF="en"' if name == "ft" else ""
             who = f"PARTICIPANT={quoteattr(speaker)}"
-            lines.append(f'<TIER LINGUISTIC_TYPE_REF="{kind}"{above} {who}{spoken} TIER_ID="{name}@{speaker}">')
+            lines.append(
+                f'<TIER LINGUISTIC_TYPE_REF="{kind}"{above} {who}{spoken} TIER_ID="{name}@{speaker}">'
+            )
             lines += [*rows[name, speaker], "</TIER>"]
     lines.append('<LINGUISTIC_TYPE LINGUISTIC_TYPE_ID="ref" TIME_ALIGNABLE="true"/>')
     lines += [

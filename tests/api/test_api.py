@@ -1,4 +1,5 @@
-"""The library in a few calls: what the first page shows works, in memory as from files, and in silence."""
+"""The library in a few calls: what the first page shows works, in memory as from files, and in
+silence."""
 
 from __future__ import annotations
 
@@ -34,9 +35,14 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("api")
     text = (resources() / "demo" / "demo-ud-train.conllu").read_text(encoding="utf-8")
     blocks = text.rstrip("\n").split("\n\n")
-    for name, part in (("my", blocks[:N_SENTENCES]), ("new", blocks[N_SENTENCES : N_SENTENCES + 40])):
+    for name, part in (
+        ("my", blocks[:N_SENTENCES]),
+        ("new", blocks[N_SENTENCES : N_SENTENCES + 40]),
+    ):
         (folder / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
-    (folder / "mine.txt").write_text("ROOT VERB 0.5\nVERB NOUN 0.5\nNOUN DET 0.5\n", encoding="utf-8")
+    (folder / "mine.txt").write_text(
+        "ROOT VERB 0.5\nVERB NOUN 0.5\nNOUN DET 0.5\n", encoding="utf-8"
+    )
     return folder
 
 
@@ -49,7 +55,9 @@ def parser(few: Path) -> Parser:
 def same_model(one: ModelFile, other: ModelFile) -> bool:
     """If everything that parses agrees bit by bit; in files arrays are sorted by their names."""
     return (
-        tiny.same_arrays(dict(sorted(one.parameters.items())), dict(sorted(other.parameters.items())))
+        tiny.same_arrays(
+            dict(sorted(one.parameters.items())), dict(sorted(other.parameters.items()))
+        )
         and one.vocabulary == other.vocabulary
         and one.settings == other.settings
         and one.rules == other.rules
@@ -109,7 +117,9 @@ def test_sentences_in_memory_give_the_model_of_their_file_bit_by_bit(
     from_files = vdgi.train([few / "my.conllu"], "best", out=tmp_path / "run")
     for other in (from_file, from_list, from_files, vdgi.load(tmp_path / "run")):
         assert same_model(other.model, parser.model)
-    names = [[item.name for item in p.model.provenance.data] for p in (parser, from_file, from_list)]
+    names = [
+        [item.name for item in p.model.provenance.data] for p in (parser, from_file, from_list)
+    ]
     assert names == [["my.conllu"], ["my.conllu"], []]
     assert from_list.model.provenance.trained_on == parser.model.provenance.trained_on
 
@@ -130,7 +140,9 @@ def test_neural_parsers_are_trained_in_memory_as_from_files(few: Path, tmp_path:
 
 def test_trees_and_dev_in_memory(few: Path) -> None:
     gold = list(read(few / "my.conllu", heads="required"))
-    parser = vdgi.train(None, "best", trees=gold, dev=gold[:20], settings={"teacher": {"kind": "none"}})
+    parser = vdgi.train(
+        None, "best", trees=gold, dev=gold[:20], settings={"teacher": {"kind": "none"}}
+    )
     used = parser.model.provenance.gold_trees
     assert [line.split(":")[0] for line in used] == ["training", "dev"]
     dda = parser.model.provenance.dev_dda
@@ -186,7 +198,9 @@ def test_the_library_neither_prints_nor_sets_handlers(few: Path, tmp_path: Path)
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (result.returncode, result.stdout) == (0, ""), result.stderr
     # Python itself shows warnings where nobody has set up logging.
-    assert all("rule" in line or "tag" in line for line in result.stderr.splitlines()), result.stderr
+    assert all("rule" in line or "tag" in line for line in result.stderr.splitlines()), (
+        result.stderr
+    )
 
 
 SCRIPT = """
@@ -229,11 +243,15 @@ def test_a_program_that_uses_it_is_typed(tmp_path: Path) -> None:
     """Checked from the clone's folder, whose cache knows the package if mypy has checked that."""
     pytest.importorskip("mypy")
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    (tmp_path / "wrong.py").write_text("\n".join(["import dynet_vdgi as vdgi", *WRONG]), encoding="utf-8")
+    (tmp_path / "wrong.py").write_text(
+        "\n".join(["import dynet_vdgi as vdgi", *WRONG]), encoding="utf-8"
+    )
     programs = [str(tmp_path / name) for name in ("script.py", "wrong.py")]
     command = [sys.executable, "-m", "mypy", "--strict", *programs]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    faults = [line.partition("wrong.py:")[2].partition(":")[0] for line in result.stdout.splitlines()]
+    faults = [
+        line.partition("wrong.py:")[2].partition(":")[0] for line in result.stdout.splitlines()
+    ]
     assert sorted({*faults[:-1]}) == ["2", "3", "4"], result.stdout + result.stderr
 
 
@@ -267,24 +285,35 @@ ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
             lambda p: vdgi.evaluate([ONE], conllu.parse(TOKENS)),
             "a TokenList where a Sentence or the heads of one",
         ),
-        (lambda p: vdgi.evaluate([ONE], p.parse_all([ONE])), "a Parse where .*: pipe\\(\\) gives sentences"),
+        (
+            lambda p: vdgi.evaluate([ONE], p.parse_all([ONE])),
+            "a Parse where .*: pipe\\(\\) gives sentences",
+        ),
         (lambda p: vdgi.draw(5), "an int where sentences are expected"),
         (
             lambda p: vdgi.read("x", heads="foo"),
             "no heads 'foo'.*there are: optional, partial, required, unchecked, ignored",
         ),
         (lambda p: vdgi.read("x", tags="upso"), "no tags 'upso'; did you mean 'upos'"),
-        (lambda p: vdgi.train(conllu.parse(TOKENS)), "a TokenList where a file or a Sentence is expected"),
+        (
+            lambda p: vdgi.train(conllu.parse(TOKENS)),
+            "a TokenList where a file or a Sentence is expected",
+        ),
         (lambda p: vdgi.train(3), "an int where files or sentences are expected"),
         (
             lambda p: vdgi.Dmv().fit("x.conllu", None),
             r"a str where sentences are .*: read a file with read\('x",
         ),
         (lambda p: vdgi.WordPerceptron().fit("x.conllu"), "a str where sentences are expected"),
-        (lambda p: vdgi.Prior.of_text(vdgi.rules("best"), "x.conllu"), "a str where sentences are expected"),
+        (
+            lambda p: vdgi.Prior.of_text(vdgi.rules("best"), "x.conllu"),
+            "a str where sentences are expected",
+        ),
     ],
 )
-def test_what_is_no_sentence_is_refused_with_a_remedy(parser: Parser, call: Any, message: str) -> None:
+def test_what_is_no_sentence_is_refused_with_a_remedy(
+    parser: Parser, call: Any, message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         call(parser)
 
@@ -311,7 +340,9 @@ def test_an_argument_of_another_kind_is_a_usage_error(name: str, call: Any) -> N
             call(wrong)
 
 
-def test_with_all_that_is_known_of_its_words_a_sentence_gets_the_tree_of_pipe(few: Path, parser: Parser) -> None:
+def test_with_all_that_is_known_of_its_words_a_sentence_gets_the_tree_of_pipe(
+    few: Path, parser: Parser
+) -> None:
     new = list(vdgi.read(few / "new.conllu"))
     told = [parser(s.forms, s.tags, feats=s.feats, lemmas=s.lemmas, xpos=s.xpos) for s in new]
     assert [s.heads for s in told] == [s.heads for s in parser.pipe(new)]
@@ -329,7 +360,11 @@ def test_values_that_no_file_can_hold_are_refused_before_they_are_parsed(parser:
         ),
         ("words", ["a", ""], r"words: column 2 \(FORM\) is empty \(word 2\)"),
         ("words", ["a", "a\tb"], r"words: column 2 \(FORM\) cannot hold a tab, .* \(word 2\)"),
-        ("tags", ["NOUN", "NO UN"], r"tags: stray white space in column 4 \(UPOS\): 'NO UN' \(word 2\)"),
+        (
+            "tags",
+            ["NOUN", "NO UN"],
+            r"tags: stray white space in column 4 \(UPOS\): 'NO UN' \(word 2\)",
+        ),
         ("feats", ["==", "_"], r"feats: column 6 \(FEATS\): '==' is malformed \(word 1\)"),
         ("lemmas", ["a", "b\n"], r"lemmas: column 3 \(LEMMA\) cannot hold a tab, .* \(word 2\)"),
         ("xpos", ["a b", "b"], r"xpos: stray white space in column 5 \(XPOS\): 'a b' \(word 1\)"),
@@ -364,7 +399,9 @@ def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Pars
         assert len(found) == 7
     assert list(parser.pipe([sentence] * 7, window=2)) == list(parser.pipe([sentence] * 7))
     for window in (0, -1, 1.5, "3"):
-        with pytest.raises(vdgi.UsageError, match="window=.*: a number of sentences from 1 is expected"):
+        with pytest.raises(
+            vdgi.UsageError, match="window=.*: a number of sentences from 1 is expected"
+        ):
             parser.pipe([sentence], window=window)  # type: ignore[arg-type]
 
 
@@ -377,7 +414,9 @@ def test_half_a_character_in_memory_is_refused_with_its_word(parser: Parser, cal
 
 @pytest.mark.parametrize("preset", ["best", "universal", "paper"])
 @pytest.mark.parametrize("column", ["forms", "tags", "upos", "lemmas", "xpos", "feats"])
-def test_half_a_character_is_refused_in_every_column_of_what_is_learnt_from(column: str, preset: str) -> None:
+def test_half_a_character_is_refused_in_every_column_of_what_is_learnt_from(
+    column: str, preset: str
+) -> None:
     """Also in columns that the learner does not read."""
     good = Sentence(("a", "b"), ("NOUN", "VERB"))
     bad = replace(good, **{column: ("x", "a\ud800")})  # type: ignore[arg-type]

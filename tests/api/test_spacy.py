@@ -90,13 +90,17 @@ def elsewhere(folder, *arguments, home):
     path = os.pathsep.join(map(os.path.abspath, sys.path))
     environment = {**os.environ, "HOME": str(home), "PYTHONPATH": path}
     command = [sys.executable, "-c", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["model and tagger", "universal, tagger and text", "run with a tagger of its own"])
+@pytest.mark.parametrize(
+    "kind", ["model and tagger", "universal, tagger and text", "run with a tagger of its own"]
+)
 def test_a_saved_pipeline_needs_none_of_its_files(files, tmp_path, kind):
     """It parses as before in another process and folder, without a home, when its files are gone."""
     model, tagger, text = (tmp_path / name for name in ("my.vdgi", "my.tagger", "text.conllu"))
@@ -133,7 +137,9 @@ def test_a_saved_pipeline_without_its_model_is_told_with_the_remedy(files, tmp_p
     content = saved.read_bytes()
     for damaged, message in ((content[:-9], "damaged"), (None, "no such model file")):
         saved.write_bytes(damaged) if damaged else saved.unlink()
-        with pytest.raises(ModelError, match=f"{re.escape(str(saved))}: .*{message}.*; copy the whole folder"):
+        with pytest.raises(
+            ModelError, match=f"{re.escape(str(saved))}: .*{message}.*; copy the whole folder"
+        ):
             spacy.load(tmp_path / "pipeline")
     nlp = spacy.load(tmp_path / "pipeline", exclude=["vdgi"])
     assert nlp.pipe_names == ["sentencizer"]
@@ -148,7 +154,9 @@ def test_the_config_of_the_page_makes_a_pipeline(files, tmp_path):
     (config,) = re.findall(r"```ini\n(.*?)```", page, re.DOTALL)
     (tmp_path / "config.cfg").write_text(config, encoding="utf-8")
     for name in re.findall(r'"(my\.\w+)"', config):
-        (tmp_path / name).write_bytes((files / {"my.conllu": "text.conllu"}.get(name, name)).read_bytes())
+        (tmp_path / name).write_bytes(
+            (files / {"my.conllu": "text.conllu"}.get(name, name)).read_bytes()
+        )
     program = "import dynet_vdgi.spacy_component; from spacy.cli import setup_cli; setup_cli()"
     elsewhere(tmp_path, program, "assemble", "config.cfg", "pipeline", home=tmp_path)
     doc = spacy.load(tmp_path / "pipeline")(TEXT)
@@ -190,7 +198,9 @@ def test_spacy_finds_the_component_by_the_entry_point(tmp_path):
     (line,) = re.findall(r'"spacy_factories": \["(.+)"\]', setup)
     folder = tmp_path / "some-1.dist-info"
     folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: some\nVersion: 1\n", encoding="utf-8")
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: some\nVersion: 1\n", encoding="utf-8"
+    )
     (folder / "entry_points.txt").write_text(f"[spacy_factories]\n{line}\n", encoding="utf-8")
     code = (
         f"import sys; sys.path += {[*map(str, sys.path), str(tmp_path)]!r}\n"

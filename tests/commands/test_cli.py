@@ -45,7 +45,12 @@ for arguments in json.loads(sys.argv[1]):
 
 def test_what_is_heavy_is_imported_only_where_needed(folder: Path) -> None:
     tiny.write(folder / "good.conllu")
-    light = [["--help"], ["--version"], *([verb, "--help"] for verb in VERBS), ["check", "good.conllu"]]
+    light = [
+        ["--help"],
+        ["--version"],
+        *([verb, "--help"] for verb in VERBS),
+        ["check", "good.conllu"],
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", HEAVY, json.dumps(light)]
     result = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
@@ -64,7 +69,10 @@ def test_an_interrupted_training_names_its_checkpoint(
         stop_at(patch, 3, KeyboardInterrupt())
         status, out, err = vdgi(*training_arguments())
     assert (status, out) == (130, "")
-    assert last_line(err) == f"interrupted; last checkpoint {Path('run/model.vdgi')}; go on with --resume"
+    assert (
+        last_line(err)
+        == f"interrupted; last checkpoint {Path('run/model.vdgi')}; go on with --resume"
+    )
     result = vdgi.good(*training_arguments(), "--resume")
     assert "resuming after update 2" in result.err
     vdgi.good(*training_arguments("whole"))
@@ -99,7 +107,8 @@ def test_a_bug_is_called_one(vdgi: Vdgi, model: Path, monkeypatch: pytest.Monkey
 
 
 def test_divergence_is_no_bug_but_a_failure(folder: Path) -> None:
-    """In a process of its own: what is not finite stays in DyNet's memory and spoils its later products."""
+    """In a process of its own: what is not finite stays in DyNet's memory and spoils its later
+    products."""
     status, out, err = finished(*training_arguments("run", "--set", "train.lr=1e20"))
     assert (status, out) == (1, b"")
     assert last_line(err.decode()).startswith("training diverged: ")

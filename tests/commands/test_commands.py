@@ -31,7 +31,9 @@ def test_train_writes_model_log_and_settings(vdgi: Vdgi, folder: Path) -> None:
     assert settings == tiny.settings({"train": {"average": 0.5}})
     options = ["--preset", "deep/er/run/settings.toml", "--out", "again"]
     assert vdgi.good("train", "--train", "train.conllu", *options).out == ""
-    models = [model_file.load(f"{out}/model.vdgi", training=True) for out in ("deep/er/run", "again")]
+    models = [
+        model_file.load(f"{out}/model.vdgi", training=True) for out in ("deep/er/run", "again")
+    ]
     assert [array.tobytes() for array in models[0].training.values()] == [
         array.tobytes() for array in models[1].training.values()
     ]
@@ -79,7 +81,9 @@ def test_parse_keeps_everything_else(vdgi: Vdgi, model: Path, folder: Path) -> N
     assert without_arcs(unlabelled) == without_arcs(RICH)
     Path("out.conllu").write_text(unlabelled, encoding="utf-8")
     for sentence in read("out.conllu", heads="required"):
-        assert list(sentence.deprels) == ["dep" if head else "root" for head in sentence.heads or ()]
+        assert list(sentence.deprels) == [
+            "dep" if head else "root" for head in sentence.heads or ()
+        ]
 
 
 def test_several_processes_give_the_same(vdgi: Vdgi, model: Path, folder: Path) -> None:
@@ -92,7 +96,9 @@ def test_several_processes_give_the_same(vdgi: Vdgi, model: Path, folder: Path) 
 
 def test_punctuation_hangs_inside_one_tree(vdgi: Vdgi, model: Path, folder: Path) -> None:
     tags = ["PUNCT", "DET", "NOUN", "PUNCT", "VERB", "PUNCT", "PUNCT"]
-    Path("a.conllu").write_text(tiny.block(1, tags, None) + tiny.block(2, ["PUNCT"] * 3, None), encoding="utf-8")
+    Path("a.conllu").write_text(
+        tiny.block(1, tags, None) + tiny.block(2, ["PUNCT"] * 3, None), encoding="utf-8"
+    )
     vdgi.good("parse", model, "a.conllu", "-o", "b.conllu")
     first, second = read("b.conllu", heads="required")  # refuses what is no tree with one root
     assert first.heads is not None
@@ -109,7 +115,8 @@ def scored(folder: Path) -> Path:
     gold = tiny.treebank(6)
     (folder / "gold.conllu").write_text(gold, encoding="utf-8")
     (folder / "same.conllu").write_text(gold, encoding="utf-8")
-    # DET NOUN VERB becomes a chain to the right: one root and both other arcs wrong, the latter only turned.
+    # DET NOUN VERB becomes a chain to the right: one root and both other arcs wrong, the latter
+    # only turned.
     wrong = tiny.block(0, ["DET", "NOUN", "VERB", "PUNCT"], [0, 1, 2, 3])
     first = tiny.treebank(1)
     (folder / "wrong.conllu").write_text(gold.replace(first, wrong), encoding="utf-8")
@@ -133,7 +140,9 @@ def test_json_has_the_figures_of_the_text(vdgi: Vdgi, scored: Path) -> None:
     assert data["gold"] == "gold.conllu"
     assert data["rules"] == "best.txt"
     assert data["policy"] == text.splitlines()[0]
-    assert "|".join(data["systems"]) == "wrong.conllu|left branching|right branching|random|rules only"
+    assert (
+        "|".join(data["systems"]) == "wrong.conllu|left branching|right branching|random|rules only"
+    )
     blocks = {block.split()[0]: block.splitlines() for block in text.split("\n\n")[1:]}
     assert set(blocks) == {"DDA", "UDA", "root", "tag", "rule", "pair", "distance", "length"}
 

@@ -64,7 +64,9 @@ def files_in(text: str) -> list[str]:
 def test_what_it_writes(vdgi: Vdgi, treebank: Path) -> None:
     result = vdgi.good("convert", "wsj", "wsj", "--files", "1", "-o", "out.conllu")
     assert result.out == ""
-    assert result.err == ("wsj_0101 to wsj_0101 (1): 2 sentences, 12 words, 9 without punctuation (policy standard)\n")
+    assert result.err == (
+        "wsj_0101 to wsj_0101 (1): 2 sentences, 12 words, 9 without punctuation (policy standard)\n"
+    )
     assert Path("out.conllu").read_text(encoding="utf-8").replace("\t", " ") == CONVERTED
     assert [sentence.heads for sentence in reading.read("out.conllu", heads="required")] == [
         (2, 3, 0, 5, 3, 8, 8, 5, 8, 3),
@@ -76,8 +78,12 @@ def test_what_it_writes(vdgi: Vdgi, treebank: Path) -> None:
 
 
 def test_policy_and_head_rules(vdgi: Vdgi, treebank: Path) -> None:
-    result = vdgi.good("convert", "wsj", "wsj", "--files", "1", "--policy", "wsj10", "--heads", "collins")
-    assert result.err == ("wsj_0101 to wsj_0101 (1): 2 sentences, 12 words, 8 without punctuation (policy wsj10)\n")
+    result = vdgi.good(
+        "convert", "wsj", "wsj", "--files", "1", "--policy", "wsj10", "--heads", "collins"
+    )
+    assert result.err == (
+        "wsj_0101 to wsj_0101 (1): 2 sentences, 12 words, 8 without punctuation (policy wsj10)\n"
+    )
     collins = CONVERTED.replace("4 to _ PART TO _ 5", "4 to _ PART TO _ 3")
     collins = collins.replace("5 fly _ VERB VB _ 3", "5 fly _ VERB VB _ 4")
     collins = collins.replace("1 $ _ SYM $ _ 2 dep", "1 $ _ PUNCT $ _ 0 root")
@@ -105,7 +111,10 @@ def test_sections_and_files(vdgi: Vdgi, treebank: Path, options: str, expected: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("wsj --sections 1-4", "--sections 1-4: no file of section 3 in 'wsj' (sections there: 1, 2, 4)"),
+        (
+            "wsj --sections 1-4",
+            "--sections 1-4: no file of section 3 in 'wsj' (sections there: 1, 2, 4)",
+        ),
         ("wsj --sections 2-1", "--sections 2-1: expected numbers and ranges such as 2-21,23"),
         ("wsj --sections 2-", "--sections 2-: expected numbers and ranges such as 2-21,23"),
         ("wsj --sections 1,,2", "--sections 1,,2: expected numbers and ranges such as 2-21,23"),

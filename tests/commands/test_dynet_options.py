@@ -1,4 +1,5 @@
-"""A program that has imported DyNet before, with options of its own; and DyNet's options on the command line."""
+"""A program that has imported DyNet before, with options of its own; and DyNet's options on the
+command line."""
 
 from __future__ import annotations
 
@@ -36,11 +37,26 @@ def test_weight_decay_of_another_program_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("arguments", "instead"),
     [
-        (["train", "--train", "x.conllu", "--out", "run", "--dynet-mem", "512"], "its memory grows as it needs more"),
-        (["train", "--train", "x.conllu", "--out", "run", "--dynet-mem=512"], "its memory grows as it needs more"),
-        (["train", "--train", "x.conllu", "--out", "run", "--dynet-seed", "1"], "vdgi train has --seed N"),
-        (["train", "--train", "x", "--out", "run", "--dynet-weight-decay", "1"], "vdgi train has --set train.l2=X"),
-        (["parse", "universal", "x.conllu", "--dynet-gpus", "1"], "--jobs N uses several processes"),
+        (
+            ["train", "--train", "x.conllu", "--out", "run", "--dynet-mem", "512"],
+            "its memory grows as it needs more",
+        ),
+        (
+            ["train", "--train", "x.conllu", "--out", "run", "--dynet-mem=512"],
+            "its memory grows as it needs more",
+        ),
+        (
+            ["train", "--train", "x.conllu", "--out", "run", "--dynet-seed", "1"],
+            "vdgi train has --seed N",
+        ),
+        (
+            ["train", "--train", "x", "--out", "run", "--dynet-weight-decay", "1"],
+            "vdgi train has --set train.l2=X",
+        ),
+        (
+            ["parse", "universal", "x.conllu", "--dynet-gpus", "1"],
+            "--jobs N uses several processes",
+        ),
         (["--dynet-mem", "512", "check", "x.conllu"], "its memory grows as it needs more"),
         (["parse", "universal", "x.conllu", "--dynet-viz"], "sets DyNet's options itself"),
     ],

@@ -1,4 +1,5 @@
-"""What people have reported of programs of this trade: each input of two rounds of trials, and what comes of it.
+"""What people have reported of programs of this trade: each input of two rounds of trials, and what
+comes of it.
 
 The inputs are in the folders `bugs` and `bugs-2` of the treebanks' folder. A row has a command, its exit status
 and a pattern in what it prints (standard output and messages together). Names in braces are files in the present
@@ -38,7 +39,8 @@ class Row(NamedTuple):
     status: int
     pattern: str = ""  # a regular expression; "": anything
     absent: str = ""  # what must not be there
-    keeps: str = ""  # the columns, from 1 on, that the output has as the input, and all comments and token lines
+    # the columns, from 1 on, that the output has as the input, and all comments and token lines
+    keeps: str = ""
 
 
 CHECK, PARSE = "check {file}", "parse universal {file} -o {out}"
@@ -58,30 +60,52 @@ ROWS: dict[str, list[Row]] = {
         Row(CHECK, 3, r":5: comments without a sentence \(remove them"),
         Row(PARSE, 3, r":5: comments without a sentence"),
     ],
-    "bugs/conllu_plus_10_reordered.conllu": [Row(command, 3, ":1: this is CoNLL-U Plus") for command in (CHECK, PARSE)],
+    "bugs/conllu_plus_10_reordered.conllu": [
+        Row(command, 3, ":1: this is CoNLL-U Plus") for command in (CHECK, PARSE)
+    ],
     "bugs/empty_node_10.conllu": [SOUND, PARSED],
     "bugs/invisible_characters.txt": [
-        Row(TOKENISED, 0, "(?s)\tgwrth\u00adwynebiad\t.*\tgerdd\u200dfa\t.*\tplant\u200b\t.*\t\u0645\u06cc\u200c"),
+        Row(
+            TOKENISED,
+            0,
+            "(?s)\tgwrth\u00adwynebiad\t.*\tgerdd\u200dfa\t.*\tplant\u200b\t.*\t\u0645\u06cc\u200c",
+        ),
     ],
     "bugs/misc_double_pipe.conllu": [SOUND, PARSED],
     "bugs/misc_no_equals.conllu": [SOUND, PARSED],
     "bugs/misc_verbatim_nbsp_SpacesAfter.conllu": [SOUND, PARSED],
     "bugs/mwt_with_space_form.conllu": [SOUND, PARSED],
     "bugs/nfc_gold.conllu": [
-        Row(f"evaluate{how} {{file}} {{bugs/nfd_system.conllu}}", 3, "differ only in Unicode normalisation")
+        Row(
+            f"evaluate{how} {{file}} {{bugs/nfd_system.conllu}}",
+            3,
+            "differ only in Unicode normalisation",
+        )
         for how in ("", " --raw")
     ],
     "bugs/nfd_system.conllu": [SOUND, PARSED],
-    "bugs/r1.txt": [Row(f"{TOKENISED} {{bugs/r2.txt}}", 0, "(?s)newdoc id = .*Helo.*newdoc id = .*Dyma")],
+    "bugs/r1.txt": [
+        Row(f"{TOKENISED} {{bugs/r2.txt}}", 0, "(?s)newdoc id = .*Helo.*newdoc id = .*Dyma")
+    ],
     "bugs/r2.txt": [Row(TOKENISED, 0, "# text = Dyma ni.")],
-    "bugs/tiny.conllu.bz2": [Row(command, 3, "a bzip2 file, not text .unpack it first") for command in (CHECK, PARSE)],
-    "bugs/tiny.conllu.xz": [Row(command, 3, "an xz file, not text .unpack it first") for command in (CHECK, PARSE)],
+    "bugs/tiny.conllu.bz2": [
+        Row(command, 3, "a bzip2 file, not text .unpack it first") for command in (CHECK, PARSE)
+    ],
+    "bugs/tiny.conllu.xz": [
+        Row(command, 3, "an xz file, not text .unpack it first") for command in (CHECK, PARSE)
+    ],
     "bugs/two_roots.g.conllu": [
-        Row(f"evaluate{how} {{file}} {{bugs/two_roots.s.conllu}}", 3, ":1: HEAD is 0 for every word")
+        Row(
+            f"evaluate{how} {{file}} {{bugs/two_roots.s.conllu}}", 3, ":1: HEAD is 0 for every word"
+        )
         for how in ("", " --raw")
     ],
     "bugs/two_roots.s.conllu": [
-        Row("evaluate --raw {file} {bugs/two_roots.g.conllu}", 3, "g.conllu:1: HEAD is 0 for every word"),
+        Row(
+            "evaluate --raw {file} {bugs/two_roots.g.conllu}",
+            3,
+            "g.conllu:1: HEAD is 0 for every word",
+        ),
     ],
     "bugs/validate_double_nbsp_form.conllu": [Row(UD, 3, "repeated-whitespace"), PARSED],
     "bugs/validate_edep_unknown.conllu": [Row(UD, 3, "unknown-eudeprel"), PARSED],
@@ -100,7 +124,10 @@ ROWS: dict[str, list[Row]] = {
     "bugs/keep/ft_nbsp_word.vec": [Row(VECTORS, 0, r"vectors: \d+ of \d+ words .* 10 dimensions")],
     "bugs/keep/glove840_dots.txt": [Row(VECTORS, 3, r"glove840_dots\.txt")],
     "bugs/keep/ls_ps.txt": [Row(TOKENISED, 0, "4 sentences, 9 tokens")],
-    "bugs/keep/misc_headconf_already.conllu": [SOUND, Row(PARSE, 0, absent="HeadConf=", keeps="1-6 9")],
+    "bugs/keep/misc_headconf_already.conllu": [
+        SOUND,
+        Row(PARSE, 0, absent="HeadConf=", keeps="1-6 9"),
+    ],
     "bugs/keep/mwt_single_word.conllu": [SOUND, PARSED],
     "bugs/keep/numbers_and_specials.conllu": [SOUND, PARSED],
     "bugs/keep/w2v_badutf8.bin": [Row(VECTORS, 0, r"vectors: \d+ of \d+ words .* 10 dimensions")],
@@ -108,11 +135,21 @@ ROWS: dict[str, list[Row]] = {
     # The second round.
     "bugs-2/expect_all_x.conllu": [
         Row("expect {file}", 0, "no share of right heads can be expected", absent="right heads, %"),
-        Row("parse universal {file} --confidence -o {out}", 0, "say next to nothing", absent="of the heads are right"),
+        Row(
+            "parse universal {file} --confidence -o {out}",
+            0,
+            "say next to nothing",
+            absent="of the heads are right",
+        ),
         Row(CHECK, 0, "the tags say next to nothing: 100.0 % of the words have the tag X"),
     ],
     "bugs-2/keep_heads_final_stop.conllu": [
-        Row("parse universal {file} --keep-heads -o {out}", 0, "4\tbeag\tbeag\tADJ\tA\t_\t[1-3]\t", keeps="1-6 9-10"),
+        Row(
+            "parse universal {file} --keep-heads -o {out}",
+            0,
+            "4\tbeag\tbeag\tADJ\tA\t_\t[1-3]\t",
+            keeps="1-6 9-10",
+        ),
     ],
     "bugs-2/raw_gold_without_heads.gold.conllu": [
         Row(
@@ -126,21 +163,34 @@ ROWS: dict[str, list[Row]] = {
         SOUND,
     ],
     "bugs-2/tag_evaluate_lemma_missing.conllu": [
-        Row("tag evaluate {tagger} {file}", 0, r"(?s)lemma +\d +3 .*4 words of the gold file left out, without lemma"),
+        Row(
+            "tag evaluate {tagger} {file}",
+            0,
+            r"(?s)lemma +\d +3 .*4 words of the gold file left out, without lemma",
+        ),
     ],
     # Vectors: what is no text with numbers is refused, with its line or by name.
     "bugs-2/vectors_decimal_commas.vec": [Row(VECTORS, 3, r"vectors_decimal_commas\.vec:2")],
     "bugs-2/vectors_two_spaces.vec": [Row(VECTORS, 3, r"vectors_two_spaces\.vec:2")],
-    "bugs-2/vectors_header_too_few.vec": [Row(VECTORS, 3, r":1: the header says 3 rows, the file has 6 \(")],
+    "bugs-2/vectors_header_too_few.vec": [
+        Row(VECTORS, 3, r":1: the header says 3 rows, the file has 6 \(")
+    ],
     "bugs-2/vectors_word_counts.txt": [Row(VECTORS, 3, r"(?i)count|dimension")],
     "bugs-2/vectors_zipped.zip": [Row(VECTORS, 3, r"(?i)\bzip\b", absent="could not convert")],
     # Other people's files.
-    "bugs-2/conll2003.conllu": [Row(CHECK, 3, r"(?i)conll-?2003|table", absent="this is plain text")],
+    "bugs-2/conll2003.conllu": [
+        Row(CHECK, 3, r"(?i)conll-?2003|table", absent="this is plain text")
+    ],
     "bugs-2/draw_partial.conllu": [Row("draw {file}", 0, r"3 oer .*\n4 , ")],
     "bugs-2/feats_conll_x.conllu": [Row(CHECK, 3, r"CoNLL-X")],
     "bugs-2/feats_empty_value.conllu": [Row(CHECK, 3, r":4: FEATS .*Poss=.*(feats|column|_)")],
     "bugs-2/lang_three_letters.sh": [
-        Row("check {bugs-2/raw_gold_without_heads.sys.conllu} --ud --lang cym", 2, r"\bcy\b", absent="unknown-deprel"),
+        Row(
+            "check {bugs-2/raw_gold_without_heads.sys.conllu} --ud --lang cym",
+            2,
+            r"\bcy\b",
+            absent="unknown-deprel",
+        ),
     ],
     "bugs-2/misc_form_feed_SpacesAfter.conllu": [SOUND, PARSED],
     "bugs-2/plus_11_columns.conllu": [SOUND, Row(PARSE, 0, keeps="1-6 9-11")],
@@ -155,8 +205,14 @@ SCRIPTS: dict[str, tuple[type[VdgiError] | None, str]] = {
     "bugs/from_conllu_empty.py": (DataError, "a sentence with no words"),
     "bugs/surrogate.py": (UsageError, r"words: .* has half a character .*\(word 1\)"),
     "bugs/write_unchecked.py": (UsageError, "word 1: .*LEMMA.* cannot hold a tab"),
-    "bugs-2/evaluate_heads_out_of_range.py": (DataError, "sentence 1 of the prediction .*word 6, HEAD 99 is outside"),
-    "bugs-2/from_conllu_appended_token.py": (None, r"\('NOUN', 'VERB', 'ADV'\) .*'_'\) \(2, 0, 2\)"),
+    "bugs-2/evaluate_heads_out_of_range.py": (
+        DataError,
+        "sentence 1 of the prediction .*word 6, HEAD 99 is outside",
+    ),
+    "bugs-2/from_conllu_appended_token.py": (
+        None,
+        r"\('NOUN', 'VERB', 'ADV'\) .*'_'\) \(2, 0, 2\)",
+    ),
     "bugs-2/from_conllu_key_order.py": (None, r"\('NOUN',\) \('cath',\)"),
 }
 
@@ -192,7 +248,11 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("steps")
     for verb, name in (("tag", "welsh.tagger"), ("tokenize", "welsh.tokeniser")):
         assert cli.main([verb, "train", str(DEMO), "-o", str(folder / name), "-q"]) == 0
-    return {"tagger": str(folder / "welsh.tagger"), "tokeniser": str(folder / "welsh.tokeniser"), "demo": str(DEMO)}
+    return {
+        "tagger": str(folder / "welsh.tagger"),
+        "tokeniser": str(folder / "welsh.tokeniser"),
+        "demo": str(DEMO),
+    }
 
 
 @pytest.fixture
@@ -229,13 +289,23 @@ def rows() -> list[object]:
 
 
 def test_each_input_has_its_row(inputs: Path) -> None:
-    files = {str(path.relative_to(inputs)) for name in FOLDERS for path in (inputs / name).rglob("*") if path.is_file()}
+    files = {
+        str(path.relative_to(inputs))
+        for name in FOLDERS
+        for path in (inputs / name).rglob("*")
+        if path.is_file()
+    }
     assert files == {*ROWS, *SCRIPTS, *PAGES, WEIGHT_DECAY}
 
 
 @pytest.mark.parametrize(("name", "row"), rows())
 def test_what_people_reported_is_mended(
-    vdgi: Vdgi, inputs: Path, steps: dict[str, str], request: pytest.FixtureRequest, name: str, row: Row
+    vdgi: Vdgi,
+    inputs: Path,
+    steps: dict[str, str],
+    request: pytest.FixtureRequest,
+    name: str,
+    row: Row,
 ) -> None:
     if "--ud" in row.command:
         pytest.importorskip("udtools")
@@ -255,7 +325,9 @@ def test_what_people_reported_is_mended(
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_what_scripts_of_reports_do(inputs: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_what_scripts_of_reports_do(
+    inputs: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     error, pattern = SCRIPTS[name]
     if error is None:
         runpy.run_path(name)

@@ -1,4 +1,5 @@
-"""`vdgi parse --skip-faulty`: faulty sentences are copied as they are and listed, all others are parsed."""
+"""`vdgi parse --skip-faulty`: faulty sentences are copied as they are and listed, all others are
+parsed."""
 
 from __future__ import annotations
 
@@ -27,7 +28,11 @@ def faulty_part(path: Path) -> bytes:
     return path.read_bytes().split(b"\n\n")[1].rstrip(b"\n") + b"\n\n"
 
 
-FAULTY = {path.stem: faulty_part(path) for path in sorted(MALFORMED.iterdir()) if not WHOLE.match(path.name)}
+FAULTY = {
+    path.stem: faulty_part(path)
+    for path in sorted(MALFORMED.iterdir())
+    if not WHOLE.match(path.name)
+}
 
 
 def test_faulty_sentences_of_all_kinds_are_here() -> None:
@@ -64,7 +69,9 @@ def check_parsed(before: list[bytes], faulty: set[int], after: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FAULTY))
-def test_a_faulty_sentence_of_every_kind_is_copied_and_listed(folder: Path, vdgi: Vdgi, name: str) -> None:
+def test_a_faulty_sentence_of_every_kind_is_copied_and_listed(
+    folder: Path, vdgi: Vdgi, name: str
+) -> None:
     parts = [part.encode() for part in GOOD]
     parts[5:5] = [FAULTY[name]]
     Path("a.conllu").write_bytes(b"".join(parts))
@@ -107,19 +114,31 @@ def test_many_faulty_sentences_are_copied_whatever_the_jobs(
     parts, faulty = with_faults(seed)
     Path("a.conllu").write_bytes(b"".join(parts))
     jobs = str(1 + seed % 2)
-    result = vdgi("parse", "universal", "a.conllu", "-o", "out.conllu", "--skip-faulty", "--jobs", jobs)
+    result = vdgi(
+        "parse", "universal", "a.conllu", "-o", "out.conllu", "--skip-faulty", "--jobs", jobs
+    )
     assert result.status == (3 if faulty else 0)
     check_parsed(parts, faulty, Path("out.conllu").read_bytes())
     assert len(re.findall(r"a\.conllu:\d+: ", result.err)) == len(faulty)
 
 
-def test_heads_that_are_kept_are_checked_and_tags_are_found_for_the_others_only(folder: Path, vdgi: Vdgi) -> None:
+def test_heads_that_are_kept_are_checked_and_tags_are_found_for_the_others_only(
+    folder: Path, vdgi: Vdgi
+) -> None:
     tiny.write(Path("tagged.conllu"), 30)
     vdgi.good("tag", "train", "tagged.conllu", "-o", "my.tagger")
     without_tags = re.sub(r"(?m)^(\d+\t[^\t]*\t[^\t]*)\t[^\t]*", r"\1\t_", GOOD[1])
     cycle = "1\ta\t_\t_\t_\t_\t2\tdep\t_\t_\n2\tb\t_\t_\t_\t_\t1\tdep\t_\t_\n\n"
     odd = without_tags.encode().replace(b"1\t", b"1\t\xff", 1)
-    parts = [GOOD[0].encode(), cycle.encode(), without_tags.encode(), odd, GOOD[2].encode(), odd, cycle.encode()]
+    parts = [
+        GOOD[0].encode(),
+        cycle.encode(),
+        without_tags.encode(),
+        odd,
+        GOOD[2].encode(),
+        odd,
+        cycle.encode(),
+    ]
     Path("a.conllu").write_bytes(b"".join(parts))
     options = ["--tagger", "my.tagger", "--keep-heads", "--skip-faulty", "--confidence"]
     result = vdgi("parse", "universal", "a.conllu", "-o", "out.conllu", *options)
@@ -143,7 +162,9 @@ def test_a_file_of_which_every_sentence_is_faulty_is_refused(folder: Path, vdgi:
     assert (result.status, Path("out.conllu").exists()) == (3, False)
 
 
-@pytest.mark.parametrize("content", ["# a\n1\tx\t_\tX\t_\t_\t_\t_\t_\t_\n\n".encode("utf-16"), b"\x1f\x8bxyz\n", b""])
+@pytest.mark.parametrize(
+    "content", ["# a\n1\tx\t_\tX\t_\t_\t_\t_\t_\t_\n\n".encode("utf-16"), b"\x1f\x8bxyz\n", b""]
+)
 def test_what_is_no_text_is_refused_as_a_whole(folder: Path, vdgi: Vdgi, content: bytes) -> None:
     Path("a.conllu").write_bytes(content)
     result = vdgi("parse", "universal", "a.conllu", "-o", "out.conllu", "--skip-faulty")

@@ -1,4 +1,5 @@
-"""What the command prints, line by line: tests/transcripts/*.txt are played in a folder of small files.
+"""What the command prints, line by line: tests/transcripts/*.txt are played in a folder of small
+files.
 
 `$` begins a command, `>` a line of standard output, `!` one of standard error, `?` the exit status if it is
 not 0. After `|` stands what a shell does with the output; a command of another program is one of a shell.
@@ -41,7 +42,9 @@ VARYING = [
 """What differs from run to run, or is tested as help."""
 
 SMALL = "".join(
-    f"{section}.{name} = {value}\n" for section, values in tiny.SMALL.items() for name, value in values.items()
+    f"{section}.{name} = {value}\n"
+    for section, values in tiny.SMALL.items()
+    for name, value in values.items()
 )
 
 
@@ -56,19 +59,24 @@ def things(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
         "bare": tiny.treebank(heads=False),
         "gold": gold,
         "same": gold,
-        "wrong": gold.replace(tiny.treebank(1), chain),  # one root and two arcs wrong, the latter only turned
+        # one root and two arcs wrong, the latter only turned
+        "wrong": gold.replace(tiny.treebank(1), chain),
         "columns": tiny.treebank(4) + tiny.NINE_COLUMNS,
         "roots": tiny.treebank(1) + tiny.TWO_ROOTS,
         "empty": "",
         "own-tags": tiny.treebank(2, heads=False).replace("\tNOUN\t", "\tN\t"),
-        "lower": re.sub("\t[A-Z]+\t", lambda found: found[0].lower(), tiny.treebank(6, heads=False)),
+        "lower": re.sub(
+            "\t[A-Z]+\t", lambda found: found[0].lower(), tiny.treebank(6, heads=False)
+        ),
         "untagged": "1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n",
     }
     for name, text in texts.items():
         (folder / f"{name}.conllu").write_text(text, encoding="utf-8")
     (folder / "good.conllu.gz").write_bytes(gzip.compress(tiny.treebank(4).encode(), mtime=0))
     (folder / "raw.txt").write_text("Dogs bark.\nCats sleep.\n", encoding="utf-8")
-    (folder / "words.txt").write_text("La ville de Paris .\n\nla vie de la ville\n" * 3, encoding="utf-8")
+    (folder / "words.txt").write_text(
+        "La ville de Paris .\n\nla vie de la ville\n" * 3, encoding="utf-8"
+    )
     (folder / "small.toml").write_text('base = "fixed-lambda"\n' + SMALL, encoding="utf-8")
     (folder / "bad-rules.txt").write_text("ROOT VERB 1\nVERB NOUN\n", encoding="utf-8")
     (folder / "bad.vdgi").write_text("damaged", encoding="utf-8")
@@ -82,7 +90,9 @@ def things(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_transcript(path: Path, things: Path, tmp_path: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_transcript(
+    path: Path, things: Path, tmp_path: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = shutil.copytree(things, tmp_path / "here")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "80")
@@ -111,18 +121,24 @@ def played(line: str, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
         after = contents()
         changed = {name for name, content in before.items() if after.get(name) != content}
         named = {word.removeprefix("./") for word in words} if not status else set()
-        assert {name for name in changed if not named & {name, *map(str, Path(name).parents)}} == set(), line
+        assert {
+            name for name in changed if not named & {name, *map(str, Path(name).parents)}
+        } == set(), line
         assert not status or after == before, line
     else:
         pipe, out = line, ""
     if pipe:
-        done = subprocess.run(["bash", "-c", pipe], input=out, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["bash", "-c", pipe], input=out, capture_output=True, text=True, check=False
+        )
         out, err = done.stdout, err + done.stderr
     for mark, text in ((">", out), ("!", err)):
         text = text.replace(f"{Path.cwd()}/", "")
         for pattern, written in VARYING:
             text = re.sub(pattern, written, text)
-        yield from (f"{mark} {each}".rstrip() for each in text.removesuffix("\n").split("\n") if text)
+        yield from (
+            f"{mark} {each}".rstrip() for each in text.removesuffix("\n").split("\n") if text
+        )
     if status:
         yield f"? {status}"
 

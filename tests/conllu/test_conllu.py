@@ -1,4 +1,5 @@
-"""The CoNLL-U reader and writer: faults by place, repairs, round trips, and a second reader as a witness."""
+"""The CoNLL-U reader and writer: faults by place, repairs, round trips, and a second reader as a
+witness."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ from dynet_vdgi.errors import DataError, UsageError
 
 MALFORMED = Path(__file__).parents[1] / "malformed"
 
-# One file per fault in tests/malformed, and what reading it says. Each file but those of one line or of odd
-# bytes opens with a good sentence of six lines, an empty line included.
+# One file per fault in tests/malformed, and what reading it says. Each file but those of one line
+# or of odd bytes opens with a good sentence of six lines, an empty line included.
 FAULTS = (Path(__file__).parents[1] / "tables" / "conllu_faults.txt").read_text(encoding="utf-8")
 
 NEED_TREES = ("head-required.conllu", "head-some-missing.conllu", "tree-all-roots.conllu")
@@ -78,7 +79,9 @@ def test_every_malformed_file_is_in_the_table() -> None:
     assert named == sorted(path.name for path in MALFORMED.iterdir())
 
 
-@pytest.mark.parametrize("expected", FAULTS.strip().split("\n"), ids=lambda line: line.split(".")[0])
+@pytest.mark.parametrize(
+    "expected", FAULTS.strip().split("\n"), ids=lambda line: line.split(".")[0]
+)
 def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(MALFORMED)
     name = expected.split(":")[0]
@@ -110,7 +113,9 @@ def test_a_sentence_without_end_is_given_up_early(
     monkeypatch.setenv("VDGI_LIMITS", "lines=9")
     faults: list[DataError] = []
     path = file_of("\n" + "# a\n" * 9 + "\n" + "# a\n" * 5000 + "\n" + TREE)
-    assert [sentence.source.line for sentence in read(path, on_error=faults.append) if sentence.source] == [5013]
+    assert [
+        sentence.source.line for sentence in read(path, on_error=faults.append) if sentence.source
+    ] == [5013]
     assert [(fault.line, fault.message) for fault in faults] == [
         (2, "comments without a sentence"),
         (12, "no empty line in 9 lines"),
@@ -138,7 +143,10 @@ def test_words_tags_heads_and_source(file_of: Callable[[str], str]) -> None:
 
 def test_head_policies(file_of: Callable[[str], str]) -> None:
     assert [sentence.heads for sentence in read(file_of(TREE + BARE))] == [(2, 0), None]
-    assert [sentence.heads for sentence in read(file_of(TREE + BARE), heads="ignored")] == [None, None]
+    assert [sentence.heads for sentence in read(file_of(TREE + BARE), heads="ignored")] == [
+        None,
+        None,
+    ]
     assert [sentence.heads for sentence in read(file_of(TREE), heads="required")] == [(2, 0)]
     odd = TREE.replace("\t2\t", "\tseven\t")
     assert [sentence.heads for sentence in read(file_of(odd), heads="ignored")] == [None]
@@ -146,7 +154,9 @@ def test_head_policies(file_of: Callable[[str], str]) -> None:
         list(read(file_of(TREE.replace("\t2\t", "\t\t")), heads="ignored"))
 
 
-@pytest.mark.parametrize("form", ["a\u2028b", "1\u0085000", "1\u00a0000", "a\u3000b", "a b", "\u200b", "a\x0cb"])
+@pytest.mark.parametrize(
+    "form", ["a\u2028b", "1\u0085000", "1\u00a0000", "a\u3000b", "a b", "\u200b", "a\x0cb"]
+)
 def test_odd_characters_inside_a_form_are_kept(form: str, file_of: Callable[[str], str]) -> None:
     (sentence,) = read(file_of(TREE.replace("Kites", form)), on_repair=no_repair)
     assert sentence.forms == (form, "glide")
@@ -192,7 +202,11 @@ def test_repair(content: str, line: int, message: str, file_of: Callable[[str], 
 
 def test_only_columns_seven_and_eight_change(file_of: Callable[[str], str]) -> None:
     first, second = read(file_of(GOOD))
-    assert render(first, first.heads or (), ["case", "nsubj", "root", "advmod:emph"]) + render(second, [0]) == GOOD
+    assert (
+        render(first, first.heads or (), ["case", "nsubj", "root", "advmod:emph"])
+        + render(second, [0])
+        == GOOD
+    )
     assert render(first, [0, 1, 1, 3]).split("\n") == [
         "# sent_id = kites-1",
         "# a remark without equals sign",
@@ -210,7 +224,9 @@ def test_only_columns_seven_and_eight_change(file_of: Callable[[str], str]) -> N
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> None:
-    raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(("feats", "deps", "misc"), list.__getitem__)
+    raw: dict[str, Callable[[list[str], int], Any]] = dict.fromkeys(
+        ("feats", "deps", "misc"), list.__getitem__
+    )
     for path in treebanks[::4]:
         *blocks, rest = path.read_bytes().decode("utf-8").split("\n\n")
         assert rest == ""
@@ -220,7 +236,9 @@ def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> N
             assert sentence.source is not None
             deprels = [sentence.source.lines[row].split("\t", 8)[7] for row in sentence.source.rows]
             if sentence.heads is None:
-                again = render(sentence, [0] * len(sentence), deprels).replace("\t0\t_\t", "\t_\t_\t")
+                again = render(sentence, [0] * len(sentence), deprels).replace(
+                    "\t0\t_\t", "\t_\t_\t"
+                )
             else:
                 again = render(sentence, sentence.heads, deprels)
             assert again == block + "\n\n", path
@@ -235,7 +253,11 @@ def test_treebanks_round_trip_and_the_library_agrees(treebanks: list[Path]) -> N
 
 
 FORMS = (
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1, max_size=8)
+    st.text(
+        st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"),
+        min_size=1,
+        max_size=8,
+    )
     .map(lambda text: " ".join(text.split()))
     .filter(bool)
 )
@@ -250,7 +272,8 @@ VALUES = st.one_of(
 
 @st.composite
 def sentences(draw: st.DrawFn) -> Sentence:
-    """A random sentence with a random tree: each word of a shuffled order hangs below an earlier one."""
+    """A random sentence with a random tree: each word of a shuffled order hangs below an earlier
+    one."""
     words = draw(st.lists(st.tuples(FORMS, TAGS), min_size=1, max_size=8))
     order = draw(st.permutations(range(1, len(words) + 1)))
     heads = [0] * len(words)
@@ -275,7 +298,9 @@ def wild_sentences(draw: st.DrawFn) -> Sentence:
     n = draw(st.integers(1, 3))
     column = st.one_of(st.just(()), st.tuples(*[VALUES] * n))
     words = st.tuples(*[st.one_of(FORMS, VALUES)] * n)
-    heads = st.one_of(st.none(), st.tuples(*[st.integers(-2, n + 1)] * n), st.permutations(range(n)).map(tuple))
+    heads = st.one_of(
+        st.none(), st.tuples(*[st.integers(-2, n + 1)] * n), st.permutations(range(n)).map(tuple)
+    )
     tags = st.tuples(*[st.one_of(TAGS, VALUES)] * n)
     made = Sentence(draw(words), draw(tags), draw(heads))
     names = ("upos", "lemmas", "xpos", "feats", "deprels")
@@ -283,7 +308,9 @@ def wild_sentences(draw: st.DrawFn) -> Sentence:
 
 
 @given(wild_sentences())
-def test_what_write_accepts_is_read_back_equal(file_of: Callable[[str], str], made: Sentence) -> None:
+def test_what_write_accepts_is_read_back_equal(
+    file_of: Callable[[str], str], made: Sentence
+) -> None:
     handle = io.StringIO()
     try:
         write([made], handle)
@@ -302,7 +329,9 @@ def test_what_write_accepts_is_read_back_equal(file_of: Callable[[str], str], ma
     assert back.heads == (None if {*(made.heads or (-1,))} == {-1} else made.heads)
     assert back.tags == tuple([tag or "_" for tag in made.upos or made.tags])
     xpos = made.tags if made.upos else made.xpos
-    assert (back.lemmas, back.xpos, back.feats) == tuple(map(known, (made.lemmas, xpos, made.feats)))
+    assert (back.lemmas, back.xpos, back.feats) == tuple(
+        map(known, (made.lemmas, xpos, made.feats))
+    )
     if back.heads and known(made.deprels):
         assert back.deprels == known(made.deprels)
 
@@ -339,7 +368,9 @@ BAD_VALUES = ["a\tb", "a\nb", "a\r", "a\0", " a", "a  b", "a\u00a0", "a\ud800"]
         ("deprels", 8, ["n subj", *BAD_VALUES]),
     ],
 )
-def test_what_a_column_cannot_hold_is_refused_by_every_writer(column: str, number: int, bad: list[str]) -> None:
+def test_what_a_column_cannot_hold_is_refused_by_every_writer(
+    column: str, number: int, bad: list[str]
+) -> None:
     made = Sentence(("a", "b"), ("NOUN", "VERB"), (2, 0), deprels=("nsubj", "root"))
     good = {"feats": "A=b"}.get(column, "x")
     for value in bad:
@@ -385,12 +416,21 @@ def test_memory_does_not_grow_with_the_file(file_of: Callable[[str], str]) -> No
     assert peak < 400_000  # half of it are small tuples that Python keeps for later
 
 
-def test_columns_of_words_are_read_and_empty_where_nothing_is_known(file_of: Callable[[str], str]) -> None:
-    rows = ["1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t2\tnsubj\t_\t_", "2\tbark\t_\tVERB\tVBP\t_\t0\troot\t_\t_"]
+def test_columns_of_words_are_read_and_empty_where_nothing_is_known(
+    file_of: Callable[[str], str],
+) -> None:
+    rows = [
+        "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t2\tnsubj\t_\t_",
+        "2\tbark\t_\tVERB\tVBP\t_\t0\troot\t_\t_",
+    ]
     bare = ["1\tDogs\t_\tNOUN\t_\t_\t_\t_\t_\t_"]
     rich, poor = read(file_of("\n".join([*rows, "", *bare, "", ""])))
     assert rich.lemmas == ("dog", "_")
-    assert (rich.xpos, rich.feats, rich.deprels) == (("NNS", "VBP"), ("Number=Plur", "_"), ("nsubj", "root"))
+    assert (rich.xpos, rich.feats, rich.deprels) == (
+        ("NNS", "VBP"),
+        ("Number=Plur", "_"),
+        ("nsubj", "root"),
+    )
     assert (poor.lemmas, poor.xpos, poor.feats, poor.deprels) == ((), (), (), ())
     ignored = next(read(file_of("\n".join([*rows, "", ""])), heads="ignored"))
     assert (ignored.deprels, ignored.heads) == ((), None)
@@ -415,7 +455,9 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
     told: list[DataError] = []
     found = list(read(path, on_repair=told.append))
     assert [(sentence.heads, sentence.deprels) for sentence in found] == [(None, ())] * 3
-    assert [(fault.message, fault.hint) for fault in told] == [(message, "read as text without trees, here and below")]
+    assert [(fault.message, fault.hint) for fault in told] == [
+        (message, "read as text without trees, here and below")
+    ]
     with pytest.raises(DataError, match="trees are needed here"):
         list(read(path, heads="required"))
     assert [s.heads for s in read(path, heads="ignored", on_repair=no_repair)] == [None] * 3
@@ -432,7 +474,10 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
             "this is plain text, not CoNLL-U (vdgi tokenize makes CoNLL-U of it; vdgi parse takes it ",
         ),
         ("2016 was a year .", "this is plain text, not CoNLL-U"),
-        ("Dogs\tNOUN", "this is a table of 2 columns, not CoNLL-U with its 10 (put words into column 2 "),
+        (
+            "Dogs\tNOUN",
+            "this is a table of 2 columns, not CoNLL-U with its 10 (put words into column 2 ",
+        ),
         ("Dogs\tdog\tNNS", "this is a table of 3 columns"),
         ("<s>", "this is XML or HTML, not CoNLL-U"),
         (
@@ -449,7 +494,9 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
         ),
     ],
 )
-def test_other_files_are_told_what_they_are(file_of: Callable[[str], str], line: str, message: str) -> None:
+def test_other_files_are_told_what_they_are(
+    file_of: Callable[[str], str], line: str, message: str
+) -> None:
     with pytest.raises(DataError) as caught:
         list(read(file_of(line + "\n\n")))
     assert message in str(caught.value)
@@ -491,7 +538,10 @@ def test_objects_of_the_library_come_back_as_they_were(file_of: Callable[[str], 
         assert sentence.source is not None
         assert back.source is not None
         assert back == replace(sentence, source=back.source)
-        assert (back.source.lines, back.source.rows) == (sentence.source.lines, sentence.source.rows)
+        assert (back.source.lines, back.source.rows) == (
+            sentence.source.lines,
+            sentence.source.rows,
+        )
 
 
 def test_what_the_library_parses_is_taken(file_of: Callable[[str], str]) -> None:
@@ -515,14 +565,18 @@ def test_an_object_that_is_no_sound_sentence_is_refused(file_of: Callable[[str],
     tokens[1]["head"] = 77
     with pytest.raises(DataError, match="<TokenList>:4: HEAD 77 is outside the sentence"):
         from_conllu(tokens)
-    with pytest.raises(UsageError, match="SentenceList where a TokenList is expected: convert its items"):
+    with pytest.raises(
+        UsageError, match="SentenceList where a TokenList is expected: convert its items"
+    ):
         from_conllu(parse(GOOD))  # type: ignore[arg-type]
 
 
 NBSP = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\tSpacesAfter=\u00a0\n\n"
 
 
-def test_spaces_that_udpipe_writes_as_they_are_are_read_and_written(file_of: Callable[[str], str]) -> None:
+def test_spaces_that_udpipe_writes_as_they_are_are_read_and_written(
+    file_of: Callable[[str], str],
+) -> None:
     text = NBSP + NBSP.replace("SpacesAfter", "Gloss=x|SpacesBefore=\u3000|SpacesInToken=\u00a0a")
     read_back = list(read(file_of(text)))
     handle = io.StringIO()
@@ -530,7 +584,12 @@ def test_spaces_that_udpipe_writes_as_they_are_are_read_and_written(file_of: Cal
     assert handle.getvalue() == text
     (document,) = raw_documents.read_documents([file_of(NBSP)])
     assert document.text == "a\u00a0"
-    for faulty in ("Gloss=\u00a0", "SpacesAfter= ", "SpacesAfter=a  b", "SpacesAfter=\u00a0|A=\u00a0"):
+    for faulty in (
+        "Gloss=\u00a0",
+        "SpacesAfter= ",
+        "SpacesAfter=a  b",
+        "SpacesAfter=\u00a0|A=\u00a0",
+    ):
         with pytest.raises(DataError, match=r"stray white space in column 10 \(MISC\)"):
             list(read(file_of(NBSP.replace("SpacesAfter=\u00a0", faulty))))
 
@@ -546,7 +605,9 @@ COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
         (COLUMNS.replace("MISC", "PARSEME:MWE MISC"), 11),
     ],
 )
-def test_other_columns_are_refused_by_their_names(file_of: Callable[[str], str], columns: str, n_columns: int) -> None:
+def test_other_columns_are_refused_by_their_names(
+    file_of: Callable[[str], str], columns: str, n_columns: int
+) -> None:
     row = "\t".join(["1", "w", "X", "x", *["_"] * 7][:n_columns])
     path = file_of(f"# global.columns = {columns}\n{row}\n\n{row}\n\n")
     message = f"{path}:1: this is CoNLL-U Plus with the columns {columns}, not CoNLL-U (convert it to {COLUMNS})"
@@ -593,12 +654,18 @@ def test_spaces_that_udpipe_writes_as_they_are_are_read_and_kept(
     assert len(document.sentences) == 1
 
 
-@pytest.mark.parametrize("misc", ["Note=a \x0c", " SpacesAfter=\x0c", "SpacesAfter= |A=b", "xSpaceAfter=\xa0", "\x0c"])
-def test_other_white_space_at_the_ends_of_misc_is_a_fault(file_of: Callable[[str], str], misc: str) -> None:
+@pytest.mark.parametrize(
+    "misc", ["Note=a \x0c", " SpacesAfter=\x0c", "SpacesAfter= |A=b", "xSpaceAfter=\xa0", "\x0c"]
+)
+def test_other_white_space_at_the_ends_of_misc_is_a_fault(
+    file_of: Callable[[str], str], misc: str
+) -> None:
     with pytest.raises(DataError, match="stray white space in column 10"):
         list(read(file_of(TREE.replace("_\n2", f"{misc}\n2"))))
 
 
 def test_a_no_break_space_after_a_token_is_in_the_text(file_of: Callable[[str], str]) -> None:
-    (document,) = raw_documents.read_documents([file_of(TREE.replace("_\n2", "SpaceAfter=\xa0\n2"))])
+    (document,) = raw_documents.read_documents(
+        [file_of(TREE.replace("_\n2", "SpaceAfter=\xa0\n2"))]
+    )
     assert document.text.startswith("Kites\xa0glide")

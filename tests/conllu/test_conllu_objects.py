@@ -1,4 +1,5 @@
-"""Objects of the library conllu: columns by name, whatever the order of their keys, and nothing swallowed."""
+"""Objects of the library conllu: columns by name, whatever the order of their keys, and nothing
+swallowed."""
 
 from __future__ import annotations
 
@@ -23,7 +24,14 @@ TEXT = (
     "3\tlac\tlac\tNOUN\t_\tNumber=Plur,Sing\t0\troot\t0:root\t_\n"
     "3.1\tx\tx\tX\t_\t_\t_\t_\t3:dep\tA=_\n\n"
 )
-ROW: dict[str, Any] = {"id": 1, "form": "cathod", "upos": "NOUN", "lemma": "cath", "head": 0, "deprel": "root"}
+ROW: dict[str, Any] = {
+    "id": 1,
+    "form": "cathod",
+    "upos": "NOUN",
+    "lemma": "cath",
+    "head": 0,
+    "deprel": "root",
+}
 
 
 def line_of(*rows: dict[str, Any], **metadata: Any) -> str:
@@ -34,13 +42,16 @@ def line_of(*rows: dict[str, Any], **metadata: Any) -> str:
 
 
 def test_the_order_of_keys_says_nothing() -> None:
-    """Multiword tokens, empty nodes, FEATS, DEPS and MISC, which the library takes apart, and comments."""
+    """Multiword tokens, empty nodes, FEATS, DEPS and MISC, which the library takes apart, and
+    comments."""
     (tokens,) = conllu.parse(TEXT)
     expected = vdgi.from_conllu(tokens)
     assert unchanged(expected) == TEXT == tokens.serialize()
     order = random.Random(3)
     for _ in range(20):
-        mixed = conllu.TokenList([Token(order.sample([*row.items()], len(row))) for row in tokens], tokens.metadata)
+        mixed = conllu.TokenList(
+            [Token(order.sample([*row.items()], len(row))) for row in tokens], tokens.metadata
+        )
         assert mixed.serialize() != TEXT
         assert vdgi.from_conllu(mixed) == expected
         assert unchanged(vdgi.from_conllu(mixed)) == TEXT
@@ -63,7 +74,9 @@ def test_the_earlier_names_of_keys_are_columns_too() -> None:
     earlier = {"upostag": "NOUN", "xpostag": "N", **{key: ROW[key] for key in ("id", "form")}}
     assert line_of(earlier) == "1\tcathod\t_\tNOUN\tN\t_\t_\t_\t_\t_"
     assert line_of({**earlier, "upos": "NOUN"}) == line_of(earlier)
-    with pytest.raises(UsageError, match=r"token 1: upostag and upos are one column and differ: remove one"):
+    with pytest.raises(
+        UsageError, match=r"token 1: upostag and upos are one column and differ: remove one"
+    ):
         line_of({**earlier, "upos": "VERB"})
 
 
@@ -88,7 +101,10 @@ def test_values_are_written_as_the_library_writes_them(columns: dict[str, Any], 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"parseme:mwe": "*"}, r"token 1: the key 'parseme:mwe' is no column of CoNLL-U .*put its value into misc"),
+        (
+            {"parseme:mwe": "*"},
+            r"token 1: the key 'parseme:mwe' is no column of CoNLL-U .*put its value into misc",
+        ),
         ({7: None}, "token 1: the key 7 is no column of CoNLL-U"),
         ({"misc": {"A": [1]}}, r"token 1: misc=\{'A': \[1\]\} cannot be written as a column"),
         ({"deps": [7]}, r"token 1: deps=\[7\] cannot be written"),
@@ -110,7 +126,9 @@ def test_a_comment_of_two_lines_is_refused() -> None:
 def test_what_is_no_list_of_tokens_is_refused_with_what_to_do() -> None:
     (tree,) = conllu.parse_tree(TEXT)
     for each in (tree, conllu.parse(TEXT)[0].to_tree()):
-        with pytest.raises(UsageError, match=r"a TokenTree.*give the TokenList .*tree\.serialize\(\)"):
+        with pytest.raises(
+            UsageError, match=r"a TokenTree.*give the TokenList .*tree\.serialize\(\)"
+        ):
             vdgi.from_conllu(each)
     items = conllu.TokenList([Token(ROW)])
     list.append(items, "cath")  # as the library itself does not
@@ -130,5 +148,7 @@ def test_sentences_of_real_treebanks_are_what_the_library_writes(data_dir: Path)
             for tokens in itertools.islice(conllu.parse_incr(handle), 50):
                 found = vdgi.from_conllu(tokens, heads="ignored")
                 assert unchanged(found) == tokens.serialize()
-                mixed = conllu.TokenList([Token(reversed(row.items())) for row in tokens], tokens.metadata)
+                mixed = conllu.TokenList(
+                    [Token(reversed(row.items())) for row in tokens], tokens.metadata
+                )
                 assert unchanged(vdgi.from_conllu(mixed, heads="ignored")) == tokens.serialize()

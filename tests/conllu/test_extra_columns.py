@@ -1,4 +1,5 @@
-"""Columns after MISC (CoNLL-U Plus): read by every command, kept byte for byte, and released by none."""
+"""Columns after MISC (CoNLL-U Plus): read by every command, kept byte for byte, and released by
+none."""
 
 from __future__ import annotations
 
@@ -23,7 +24,21 @@ from dynet_vdgi.page.text.marked import block, read_marked, write_marked
 TEN = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
 PARSEME = f"# global.columns = {TEN} PARSEME:MWE\n"
 NAMES = ("PARSEME:MWE", "UCCA:X", "X", "NER", "SRL:A", "MY:TIME", "E", "GLOSS:en", "π", "F1")
-VALUES = ("*", "_", "1:VID", "1;2:LVC.full", "B-PER", "a b", " c", "\x0c", "|=", "0", "ա", "SpaceAfter=No", "1:VID;1")
+VALUES = (
+    "*",
+    "_",
+    "1:VID",
+    "1;2:LVC.full",
+    "B-PER",
+    "a b",
+    " c",
+    "\x0c",
+    "|=",
+    "0",
+    "ա",
+    "SpaceAfter=No",
+    "1:VID;1",
+)
 WORDS = """\
 # sent_id = one
 # text = The dogs don't bark.
@@ -65,7 +80,9 @@ def plus(seed: int, text: str = WORDS) -> str:
 def mwe(text: str, values: str) -> str:
     """The text as PARSEME has it, with these values of the lines of tokens, one after the other."""
     rest = iter(values.split())
-    lines = [f"{line}\t{next(rest)}" if line and line[0] != "#" else line for line in text.split("\n")]
+    lines = [
+        f"{line}\t{next(rest)}" if line and line[0] != "#" else line for line in text.split("\n")
+    ]
     return PARSEME + "\n".join(lines)
 
 
@@ -93,7 +110,9 @@ def put(folder: Path) -> Callable[..., str]:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_read_is_that_of_ten_columns_and_what_is_written_has_all(put: Callable[..., str], seed: int) -> None:
+def test_what_is_read_is_that_of_ten_columns_and_what_is_written_has_all(
+    put: Callable[..., str], seed: int
+) -> None:
     text = plus(seed)
     found = list(read(put(text)))
     ten = list(read(put(WORDS, "ten.conllu")))
@@ -103,22 +122,30 @@ def test_what_is_read_is_that_of_ten_columns_and_what_is_written_has_all(put: Ca
     handle = io.StringIO()
     write(found, handle)
     assert handle.getvalue() == text
-    assert all(s.source and s.source.extra == tuple(text.split("\n")[0].split(" MISC ")[1].split()) for s in found)
+    assert all(
+        s.source and s.source.extra == tuple(text.split("\n")[0].split(" MISC ")[1].split())
+        for s in found
+    )
 
 
 OPTIONS = (["--confidence"], ["--keep-heads"], ["--jobs", "2", "--labels", "none"])
 
 
 @pytest.mark.parametrize(
-    ("seed", "arguments"), [*((k, []) for k in range(20)), *((k, given) for k in range(2) for given in OPTIONS)]
+    ("seed", "arguments"),
+    [*((k, []) for k in range(20)), *((k, given) for k in range(2) for given in OPTIONS)],
 )
-def test_a_parse_keeps_every_other_byte(put: Callable[..., str], vdgi: Vdgi, seed: int, arguments: list[str]) -> None:
+def test_a_parse_keeps_every_other_byte(
+    put: Callable[..., str], vdgi: Vdgi, seed: int, arguments: list[str]
+) -> None:
     text = plus(seed)
     vdgi.good("parse", "universal", put(text), "-o", "out.cupt", *arguments)
     after = Path("out.cupt").read_bytes().decode()
     if "--confidence" in arguments:
         assert "HeadConf=" in after
-        after = "\n".join("\t".join(with_own_misc(a, b)) for a, b in zip(text.split("\n"), after.split("\n")))
+        after = "\n".join(
+            "\t".join(with_own_misc(a, b)) for a, b in zip(text.split("\n"), after.split("\n"))
+        )
     assert with_new_trees(after) == with_new_trees(text)
 
 
@@ -146,7 +173,9 @@ def test_every_command_takes_such_a_file(put: Callable[..., str], vdgi: Vdgi, fo
     vdgi.good("tag", "train", name, "-o", "my.tagger")
     vdgi.good("tag", "evaluate", "my.tagger", name)
     vdgi.good("tag", "my.tagger", name, "--retag", "--confidence", "-o", "tagged.cupt")
-    assert [s.source.extra for s in read("tagged.cupt") if s.source] == [s.source.extra for s in read(name) if s.source]
+    assert [s.source.extra for s in read("tagged.cupt") if s.source] == [
+        s.source.extra for s in read(name) if s.source
+    ]
     vdgi.good("train", "--preset", "best", "--train", name, "-o", "run", "--dry-run")
     vdgi.good("train", "--trees", name, "-o", "trees", "--dry-run")
     vdgi.good("choose", "universal", name, "-n", "3", "-o", "next.cupt")
@@ -158,11 +187,15 @@ def test_the_validator_of_ud_reads_the_ten_columns(put: Callable[..., str], vdgi
     pytest.importorskip("udtools")
     result = vdgi("check", "--ud", "--level", "1", put(plus(4)))
     assert "columns after MISC are not validated" in result.err
-    ten = vdgi("check", "--ud", "--level", "1", put(f"# global.columns = {TEN}\n{WORDS}", "ten.conllu"))
+    ten = vdgi(
+        "check", "--ud", "--level", "1", put(f"# global.columns = {TEN}\n{WORDS}", "ten.conllu")
+    )
     assert (result.status, result.out.replace("a.cupt", "ten.conllu")) == (ten.status, ten.out)
 
 
-def test_the_validator_of_ud_reads_ten_columns_wherever_the_comment_stands(put: Callable[..., str], vdgi: Vdgi) -> None:
+def test_the_validator_of_ud_reads_ten_columns_wherever_the_comment_stands(
+    put: Callable[..., str], vdgi: Vdgi
+) -> None:
     pytest.importorskip("udtools")
     for text in ("\n" + plus(0), WORDS + plus(1), f"{plus(2)}# global.columns = {TEN}\n{WORDS}"):
         result = vdgi("check", put(text), "--ud", "--level", "1")
@@ -172,7 +205,9 @@ def test_the_validator_of_ud_reads_ten_columns_wherever_the_comment_stands(put: 
 
 
 @pytest.mark.parametrize("n_less", [1, 2])
-def test_a_line_with_fewer_columns_than_the_comment_names_is_a_fault(put: Callable[..., str], n_less: int) -> None:
+def test_a_line_with_fewer_columns_than_the_comment_names_is_a_fault(
+    put: Callable[..., str], n_less: int
+) -> None:
     lines = mwe(WORDS, "* 1 * _ _ * 1:VID * * * * * * *").split("\n")
     lines[5] = "\t".join(lines[5].split("\t")[:-n_less])
     with pytest.raises(DataError) as caught:
@@ -185,16 +220,30 @@ def test_a_line_with_fewer_columns_than_the_comment_names_is_a_fault(put: Callab
     ("change", "message"),
     [
         (lambda text: text.replace("\t2\tdet\t_\t_\t*", "\t2\tdet\t_\t_\t*\t*"), "found 12"),
-        (lambda text: text.replace("det\t_\t_\t*", "det\t_\t_\t"), "column 11 (PARSEME:MWE) is empty"),
-        (lambda text: text.replace(PARSEME, ""), "expected 10 tab-separated columns, found 11 (extra columns?"),
-        (lambda text: text.replace("FORM LEMMA", "LEMMA FORM"), "this is CoNLL-U Plus with the columns ID LEMMA"),
-        (lambda text: text.replace(" MISC PARSEME:MWE", " PARSEME:MWE MISC"), "this is CoNLL-U Plus"),
+        (
+            lambda text: text.replace("det\t_\t_\t*", "det\t_\t_\t"),
+            "column 11 (PARSEME:MWE) is empty",
+        ),
+        (
+            lambda text: text.replace(PARSEME, ""),
+            "expected 10 tab-separated columns, found 11 (extra columns?",
+        ),
+        (
+            lambda text: text.replace("FORM LEMMA", "LEMMA FORM"),
+            "this is CoNLL-U Plus with the columns ID LEMMA",
+        ),
+        (
+            lambda text: text.replace(" MISC PARSEME:MWE", " PARSEME:MWE MISC"),
+            "this is CoNLL-U Plus",
+        ),
     ],
 )
 def test_other_columns_than_named_or_in_another_order_are_faults(
     put: Callable[..., str], change: Callable[[str], str], message: str
 ) -> None:
-    with pytest.raises(DataError, match=message.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?")):
+    with pytest.raises(
+        DataError, match=message.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?")
+    ):
         list(read(put(change(mwe(WORDS, "* * * * * * * * * * * * * *")))))
 
 
@@ -208,14 +257,21 @@ def test_ranges_and_empty_nodes_need_the_columns_too(put: Callable[..., str]) ->
         assert caught.value.line == line + 1
 
 
-def test_files_of_other_columns_become_one_that_can_be_read(put: Callable[..., str], vdgi: Vdgi) -> None:
-    names = [put(plus(k), f"{k}.cupt") for k in (1, 2)] + [put(WORDS, "ten.conllu"), put(plus(5), "5.cupt")]
+def test_files_of_other_columns_become_one_that_can_be_read(
+    put: Callable[..., str], vdgi: Vdgi
+) -> None:
+    names = [put(plus(k), f"{k}.cupt") for k in (1, 2)] + [
+        put(WORDS, "ten.conllu"),
+        put(plus(5), "5.cupt"),
+    ]
     vdgi.good("parse", "universal", *names, "-o", "all.cupt")
     assert len(list(read("all.cupt"))) == 12
     sentences = [sentence for name in names for sentence in read(name)]
     vdgi_api.write(reversed(sentences), "reversed.cupt")
     again = list(read("reversed.cupt"))
-    assert [s.source.extra for s in again if s.source] == [s.source.extra for s in reversed(sentences) if s.source]
+    assert [s.source.extra for s in again if s.source] == [
+        s.source.extra for s in reversed(sentences) if s.source
+    ]
     assert [s.forms for s in again] == [s.forms for s in reversed(sentences)]
 
 
@@ -258,7 +314,11 @@ def test_who_annotates_loses_no_column(put: Callable[..., str]) -> None:
     found = list(read(name, tags="known"))
     assert len(found) == 2
     assert all(sentence.source and sentence.source.extra == ("PARSEME:MWE",) for sentence in found)
-    assert [s.rpartition("\t")[2] for s in found[1].source.lines if s[0] != "#"][-3:] == ["1:VID", "*", "*"]  # type: ignore[union-attr]
+    assert [s.rpartition("\t")[2] for s in found[1].source.lines if s[0] != "#"][-3:] == [
+        "1:VID",
+        "*",
+        "*",
+    ]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -274,14 +334,18 @@ def test_who_annotates_loses_no_column(put: Callable[..., str]) -> None:
         ("_", "x", "x"),
     ],
 )
-def test_words_that_are_joined_keep_what_either_had(put: Callable[..., str], one: str, two: str, both: str) -> None:
+def test_words_that_are_joined_keep_what_either_had(
+    put: Callable[..., str], one: str, two: str, both: str
+) -> None:
     session = session_of(put(mwe(WORDS, f"* * * * * * * * {one} {two} * * * *")))
     session.change(1, seen(session.text.of_id(1)), "join", 1, None)
     assert extra(session, 1) == [("1", "Dogs bark", both)]
     session.close()
 
 
-def test_a_token_that_becomes_one_word_or_none_gives_it_its_columns(put: Callable[..., str]) -> None:
+def test_a_token_that_becomes_one_word_or_none_gives_it_its_columns(
+    put: Callable[..., str],
+) -> None:
     text = mwe(WORDS, "* * RANGE DO NT * * * * * * * * *")
     session = session_of(put(text))
     session.change(0, seen(session.text.of_id(0)), "range", 0, [3, 4, ""])
@@ -319,7 +383,9 @@ def test_two_annotations_with_other_columns_are_not_mixed(put: Callable[..., str
     assert len(list(read("out.cupt"))) == 3
 
 
-def test_a_release_has_ten_columns_and_says_so(put: Callable[..., str], vdgi: Vdgi, folder: Path) -> None:
+def test_a_release_has_ten_columns_and_says_so(
+    put: Callable[..., str], vdgi: Vdgi, folder: Path
+) -> None:
     pytest.importorskip("udtools")
     name = put(mwe(WORDS, "* 1 * * * * * * 1 1:VID * * * *"))
     result = vdgi("release", "R", name, "--code", "en", "--name", "Mine", "--all")

@@ -1,4 +1,5 @@
-"""Notes about heads stay true when a parser writes other heads; only confirmed ones are learnt from."""
+"""Notes about heads stay true when a parser writes other heads; only confirmed ones are learnt
+from."""
 
 from __future__ import annotations
 
@@ -43,7 +44,9 @@ def begun(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("more", [(), ("--confidence",), ("--keep-heads",)], ids=str)
-def test_notes_about_other_heads_do_not_outlive_them(more: tuple[str, ...], vdgi: Vdgi, tmp_path: Path) -> None:
+def test_notes_about_other_heads_do_not_outlive_them(
+    more: tuple[str, ...], vdgi: Vdgi, tmp_path: Path
+) -> None:
     before, after = begun(tmp_path), tmp_path / "parsed.conllu"
     vdgi("parse", "universal", before, "-o", after, *more)
     pairs = list(zip(words_of(before), words_of(after)))
@@ -59,7 +62,9 @@ def test_notes_about_other_heads_do_not_outlive_them(more: tuple[str, ...], vdgi
 def test_a_parsed_choice_is_a_guess_again(vdgi: Vdgi, tmp_path: Path) -> None:
     chosen, parsed, kept = (tmp_path / f"{name}.conllu" for name in ("chosen", "parsed", "kept"))
     vdgi("choose", "universal", DEMO, "-n", "10", "-o", chosen)
-    chosen.write_text(chosen.read_text(encoding="utf-8").replace("\troot\t", "\troot:x\t"), encoding="utf-8")
+    chosen.write_text(
+        chosen.read_text(encoding="utf-8").replace("\troot\t", "\troot:x\t"), encoding="utf-8"
+    )
     assert not any(guess_marks.is_guess(s.source.lines) for s in read(chosen) if s.source)
     vdgi("parse", "universal", chosen, "-o", parsed)
     vdgi("parse", "universal", chosen, "-o", kept, "--keep-heads")
@@ -80,7 +85,9 @@ def test_chosen_sentences_are_opened_corrected_and_learnt_from(vdgi: Vdgi, tmp_p
         session.change(marked.id, seen(marked), "done")
     session.close()
     vdgi("annotate", chosen, "--export", out, "--finished")
-    said = vdgi("train", "--train", DEMO, "--trees", out, "--out", tmp_path / "run", "--dry-run").err
+    said = vdgi(
+        "train", "--train", DEMO, "--trees", out, "--out", tmp_path / "run", "--dry-run"
+    ).err
     assert "tree: 2 sentences" in said
     assert "guess" not in said
 
@@ -88,8 +95,12 @@ def test_chosen_sentences_are_opened_corrected_and_learnt_from(vdgi: Vdgi, tmp_p
 def test_only_some_trees_of_a_choice_are_known_as_guesses(vdgi: Vdgi, tmp_path: Path) -> None:
     chosen = tmp_path / "ten.conllu"
     vdgi("choose", "universal", DEMO, "-n", "10", "-o", chosen)
-    chosen.write_text(chosen.read_text(encoding="utf-8").replace("# guess", "# was", 3), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"ten.conllu has 3 trees: say what they are, --given right "):
+    chosen.write_text(
+        chosen.read_text(encoding="utf-8").replace("# guess", "# was", 3), encoding="utf-8"
+    )
+    with pytest.raises(
+        UsageError, match=r"ten.conllu has 3 trees: say what they are, --given right "
+    ):
         Session(chosen, "anna")
     Session(chosen, "anna", "guessed").close()
 

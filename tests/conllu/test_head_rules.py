@@ -1,4 +1,5 @@
-"""Head rules: tables against hand-analysed constituents, a second reading of them, and faulty tables."""
+"""Head rules: tables against hand-analysed constituents, a second reading of them, and faulty
+tables."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from dynet_vdgi.settings.bundled import resources
 CONSTITUENTS = (Path(__file__).parents[1] / "tables" / "head_rules.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("line", CONSTITUENTS.strip().split("\n"), ids=lambda line: "-".join(line.split()))
+@pytest.mark.parametrize(
+    "line", CONSTITUENTS.strip().split("\n"), ids=lambda line: "-".join(line.split())
+)
 def test_constituents_analysed_by_hand(line: str) -> None:
     label, *children, first, second = line.split()
     for name, head in (("yamada-matsumoto", first), ("collins", second)):
@@ -25,7 +28,8 @@ def test_constituents_analysed_by_hand(line: str) -> None:
 
 
 def by_reading(name: str, label: str, children: Sequence[str]) -> int:
-    """The head, found from the table's text in another way: all children are ranked, the least rank wins."""
+    """The head, found from the table's text in another way: all children are ranked, the least rank
+    wins."""
     text = (resources() / "heads" / f"{name}.txt").read_text(encoding="utf-8")
     lines = [line.split("#")[0].partition(":") for line in text.splitlines()]
     ranks: dict[int, tuple[int, int]] = {}
@@ -37,7 +41,9 @@ def by_reading(name: str, label: str, children: Sequence[str]) -> int:
             for i, child in enumerate(children):
                 if child in item.split("|"):
                     ranks.setdefault(i, (item_number, i if end == "left" else -i))
-    head = min(ranks, key=ranks.__getitem__) if ranks else (0 if end == "left" else len(children) - 1)
+    head = (
+        min(ranks, key=ranks.__getitem__) if ranks else (0 if end == "left" else len(children) - 1)
+    )
     moves = "coordination" in text and head > 1 and children[head - 1] == "CC"
     return head - 2 if moves else head
 
@@ -45,7 +51,9 @@ def by_reading(name: str, label: str, children: Sequence[str]) -> int:
 @pytest.mark.parametrize("name", head_rules.names())
 def test_two_readings_of_a_table_agree(name: str) -> None:
     rules = head_rules.load(name)
-    items = sorted({item for searches in rules.searches.values() for _, wanted in searches for item in wanted})
+    items = sorted(
+        {item for searches in rules.searches.values() for _, wanted in searches for item in wanted}
+    )
     rng = random.Random(1)
     n_moved = 0
     for _ in range(4000):
@@ -59,9 +67,21 @@ def test_two_readings_of_a_table_agree(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["NP", "NP right NN", "NP: NN", "NP:", ": right NN", "NP: up NN", "coordination: last conjunct"]
+    "line",
+    [
+        "NP",
+        "NP right NN",
+        "NP: NN",
+        "NP:",
+        ": right NN",
+        "NP: up NN",
+        "coordination: last conjunct",
+    ],
 )
 def test_faulty_lines(line: str) -> None:
     with pytest.raises(ConfigError) as caught:
         head_rules.parse(f"# heads\nVP: left VB\n{line}  # of noun phrases\n", "mine.txt")
-    assert str(caught.value) == f"mine.txt:3: expected LABEL: left or right, ITEM ITEM ...; got {line!r}"
+    assert (
+        str(caught.value)
+        == f"mine.txt:3: expected LABEL: left or right, ITEM ITEM ...; got {line!r}"
+    )

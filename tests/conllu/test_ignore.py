@@ -21,7 +21,9 @@ COLUMNS = ("feats", "xpos", "forms", "punctuation")
 def demo(part: str, n_sentences: int) -> tuple[Sentence, ...]:
     """Sentences of the demo treebank, with XPOS whose morphs the table `best` reads."""
     found = list(read(str(DEMO / f"demo-ud-{part}.conllu")))[:n_sentences]
-    return tuple(replace(s, source=None, xpos=tuple(f"X+{tag[:2]}" for tag in s.tags)) for s in found)
+    return tuple(
+        replace(s, source=None, xpos=tuple(f"X+{tag[:2]}" for tag in s.tags)) for s in found
+    )
 
 
 def blank(sentence: Sentence) -> Sentence:

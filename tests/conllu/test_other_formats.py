@@ -17,7 +17,23 @@ from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.session import Session
 
-WORDS = ("Mae", "hi", "oer", ",", "łódź", "नदी", "l'eau", "well-known", "2016", "A.", "x/y", "—", "(", "ნ", "he;re")
+WORDS = (
+    "Mae",
+    "hi",
+    "oer",
+    ",",
+    "łódź",
+    "नदी",
+    "l'eau",
+    "well-known",
+    "2016",
+    "A.",
+    "x/y",
+    "—",
+    "(",
+    "ნ",
+    "he;re",
+)
 TAGS = ("VB", "PRP", "JJ", "NN", "IN", "DT", "CD", "NNP", "RB", ".")
 
 
@@ -30,20 +46,30 @@ def made(seed: int, n_sentences: int = 3) -> list[list[tuple[str, str, int, str]
         root = numbers.randrange(n) + 1
         heads = [0 if k == root else root for k in range(1, n + 1)]
         words = zip(numbers.choices(WORDS, k=n), numbers.choices(TAGS, k=n), heads)
-        found.append([(word, tag, head, "ROOT" if not head else "NMOD") for word, tag, head in words])
+        found.append(
+            [(word, tag, head, "ROOT" if not head else "NMOD") for word, tag, head in words]
+        )
     return found
 
 
 def table(sentences: Sequence[Sequence[Sequence[object]]], glue: str = "\t") -> str:
-    return "\n\n".join("\n".join(glue.join(map(str, row)) for row in rows) for rows in sentences) + "\n\n"
+    return (
+        "\n\n".join("\n".join(glue.join(map(str, row)) for row in rows) for rows in sentences)
+        + "\n\n"
+    )
 
 
 def conll_2003(seed: int) -> str:
     names = ("O", "B-PER", "I-PER", "O", "S-LOC", "B-ORG")
-    rows = [[(w, t, "B-NP", names[(k + seed) % 6]) for k, (w, t, *_) in enumerate(s)] for s in made(seed)]
+    rows = [
+        [(w, t, "B-NP", names[(k + seed) % 6]) for k, (w, t, *_) in enumerate(s)]
+        for s in made(seed)
+    ]
     start = "-DOCSTART- -X- O O\n\n" if seed % 2 else ""
     columns = slice(0, None) if seed % 3 else slice(0, 4, 3)
-    return start + table([[row[columns] for row in s] for s in rows], "\t" if seed % 5 == 4 else " ")
+    return start + table(
+        [[row[columns] for row in s] for s in rows], "\t" if seed % 5 == 4 else " "
+    )
 
 
 def conll_2009(seed: int) -> str:
@@ -51,7 +77,10 @@ def conll_2009(seed: int) -> str:
     rest = ("_",) * n_predicates
     return table(
         [
-            [(k, w, w, w, t, t, "_", "_", h, h, r, r, "_", "_", *rest) for k, (w, t, h, r) in enumerate(s, 1)]
+            [
+                (k, w, w, w, t, t, "_", "_", h, h, r, r, "_", "_", *rest)
+                for k, (w, t, h, r) in enumerate(s, 1)
+            ]
             for s in made(seed)
         ]
     )
@@ -67,12 +96,16 @@ def mst(seed: int) -> str:
 
 
 def conll_x_of_8_columns(seed: int) -> str:
-    return table([[(k, w, "_", t, t, "_", h, r) for k, (w, t, h, r) in enumerate(s, 1)] for s in made(seed)])
+    return table(
+        [[(k, w, "_", t, t, "_", h, r) for k, (w, t, h, r) in enumerate(s, 1)] for s in made(seed)]
+    )
 
 
 def conll_2012(seed: int) -> str:
     rest = ("*", "-", "-", "-", "A", "*", "-")
-    rows = [[(f"bc/{seed}", 0, k, w, t, *rest) for k, (w, t, *_) in enumerate(s)] for s in made(seed)]
+    rows = [
+        [(f"bc/{seed}", 0, k, w, t, *rest) for k, (w, t, *_) in enumerate(s)] for s in made(seed)
+    ]
     return f"#begin document (bc/{seed}); part 000\n" + table(rows, "   ")
 
 
@@ -85,14 +118,21 @@ def csv(seed: int) -> str:
         return (number, form, form, tag, "_", "_", head, relation, "_", "_")[:width]
 
     rows = [[row(k, *word) for k, word in enumerate(s, 1)] for s in made(seed)]
-    names = ["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"][:width]
+    names = ["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"][
+        :width
+    ]
     heading = sign.join(names if seed % 3 else [f'"{name.lower()}"' for name in names]) + "\n"
     return heading + table(rows, sign).replace("\n\n", "\n")
 
 
 def brown(seed: int) -> str:
     sign = "/_"[seed % 2]
-    return "\n".join(" ".join(f"{w.replace(sign, '-')}{sign}{t}" for w, t, *_ in s) for s in made(seed)) + "\n"
+    return (
+        "\n".join(
+            " ".join(f"{w.replace(sign, '-')}{sign}{t}" for w, t, *_ in s) for s in made(seed)
+        )
+        + "\n"
+    )
 
 
 def flextext(seed: int) -> str:
@@ -112,7 +152,9 @@ def eaf(seed: int) -> str:
 
 def toolbox(seed: int) -> str:
     start = "\\_sh v3.0  400  Text\n\n" if seed % 2 else ""
-    return start + "".join(f"\\ref {k}\n\\tx {s[0][0]}\n\\ge word\n\n" for k, s in enumerate(made(seed)))
+    return start + "".join(
+        f"\\ref {k}\n\\tx {s[0][0]}\n\\ge word\n\n" for k, s in enumerate(made(seed))
+    )
 
 
 def others(seed: int) -> str:
@@ -127,10 +169,19 @@ def others(seed: int) -> str:
 
 
 KINDS: dict[str, tuple[Callable[[int], str], str]] = {
-    "CoNLL-2003": (conll_2003, "this is CoNLL-2003 (words, tags and names), not CoNLL-U (vdgi convert "),
-    "CoNLL-2009": (conll_2009, "this is CoNLL-2009, not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
+    "CoNLL-2003": (
+        conll_2003,
+        "this is CoNLL-2003 (words, tags and names), not CoNLL-U (vdgi convert ",
+    ),
+    "CoNLL-2009": (
+        conll_2009,
+        "this is CoNLL-2009, not CoNLL-U (vdgi convert makes CoNLL-U of it)",
+    ),
     "CoNLL-2012": (conll_2012, "this is CoNLL-2012, not CoNLL-U (put words"),
-    "CoNLL-X": (conll_x_of_8_columns, "this is CoNLL-X of 8 columns, not CoNLL-U (vdgi convert makes"),
+    "CoNLL-X": (
+        conll_x_of_8_columns,
+        "this is CoNLL-X of 8 columns, not CoNLL-U (vdgi convert makes",
+    ),
     "Malt": (
         malt_tab,
         "this is Malt-TAB (form, tag, head and relation), not CoNLL-U (vdgi convert makes CoNLL-U of it)",
@@ -141,9 +192,15 @@ KINDS: dict[str, tuple[Callable[[int], str], str]] = {
     ),
     "CSV": (csv, "s (CSV), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
     "Brown": (brown, "this is text with tags behind its words (word/TAG), not CoNLL-U (put words"),
-    "FLEx": (flextext, "this is FLExText (XML of FLEx), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
+    "FLEx": (
+        flextext,
+        "this is FLExText (XML of FLEx), not CoNLL-U (vdgi convert makes CoNLL-U of it)",
+    ),
     "ELAN": (eaf, "this is EAF (XML of ELAN), not CoNLL-U (vdgi convert makes CoNLL-U of it)"),
-    "Toolbox": (toolbox, "this is Toolbox text (standard format, SFM), not CoNLL-U (vdgi convert makes"),
+    "Toolbox": (
+        toolbox,
+        "this is Toolbox text (standard format, SFM), not CoNLL-U (vdgi convert makes",
+    ),
     "others": (others, ", not CoNLL-U ("),
 }
 
@@ -156,7 +213,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("kind", KINDS)
-def test_another_format_is_told_by_its_name_with_what_to_do(folder: Path, kind: str, seed: int) -> None:
+def test_another_format_is_told_by_its_name_with_what_to_do(
+    folder: Path, kind: str, seed: int
+) -> None:
     make, message = KINDS[kind]
     Path("a.conllu").write_text(make(seed), encoding="utf-8")
     faults: list[DataError] = []
@@ -171,7 +230,8 @@ def test_the_command_that_the_message_names_makes_conllu_of_the_file(
     folder: Path, vdgi: Vdgi, kind: str, seed: int
 ) -> None:
     text = KINDS[kind][0](seed)
-    if kind == "CoNLL-2003" and text.startswith("-DOCSTART-"):  # with as many columns as the other lines
+    # with as many columns as the other lines
+    if kind == "CoNLL-2003" and text.startswith("-DOCSTART-"):
         first, rest = text.split("\n\n", 1)
         width = len(rest.split("\n", 1)[0].split())
         text = " ".join([*first.split()[:1], *["O"] * (width - 1)]) + f"\n\n{rest}"
@@ -182,7 +242,9 @@ def test_the_command_that_the_message_names_makes_conllu_of_the_file(
     assert command[:2] == ["vdgi", "convert"]
     vdgi.good(*command[1:], "a.conllu", "-o", "new.conllu")
     rows = [
-        line.split("\t") for line in Path("new.conllu").read_text(encoding="utf-8").split("\n") if line[:1].isdigit()
+        line.split("\t")
+        for line in Path("new.conllu").read_text(encoding="utf-8").split("\n")
+        if line[:1].isdigit()
     ]
     words = [word for sentence in made(seed) for word in sentence]
     if kind == "CSV":
@@ -262,7 +324,9 @@ def test_every_command_says_so(folder: Path, vdgi: Vdgi, kind: str) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [flextext, eaf, toolbox])
-def test_files_of_the_field_are_no_raw_text(folder: Path, vdgi: Vdgi, make: Callable[[int], str], seed: int) -> None:
+def test_files_of_the_field_are_no_raw_text(
+    folder: Path, vdgi: Vdgi, make: Callable[[int], str], seed: int
+) -> None:
     Path("field.txt").write_text(make(seed), encoding="utf-8")
     result = vdgi("annotate", "field.txt", "--no-browser")
     assert result.status == 3
@@ -289,16 +353,39 @@ def test_standard_format_without_its_first_line_is_no_raw_text_and_text_with_bac
 ) -> None:
     Path("field.txt").write_bytes((SFM | TEXT)[name].encode())
     found = raw_format(Path("field.txt").read_text(encoding="utf-8"))
-    assert (found.name if found else "") == ("Toolbox text (standard format, SFM)" if name in SFM else "")
+    assert (found.name if found else "") == (
+        "Toolbox text (standard format, SFM)" if name in SFM else ""
+    )
     if name in SFM:
-        assert "vdgi convert makes CoNLL-U of it" in vdgi("annotate", "field.txt", "--no-browser").err
+        assert (
+            "vdgi convert makes CoNLL-U of it" in vdgi("annotate", "field.txt", "--no-browser").err
+        )
 
 
 UNIMORPH = ("N;SG", "V;PST;3;PL", "ADJ;MASC;SG;ACC", "PRO;1", "V.PTCP;PRS")
-PROIEL = ("NUMBs|GENDn", "PERS3|NUMBp|TENSp|MOODi|VOICa", "CASEa", "INFLn", "NUMBs|GENDm|CASEg|DEGRp|STREw")
-CONLL_X = ("UTR|SIN", "PRS|AKT", "cat-n|gen-m|num-sg", "sg", "_|doc=1|sent_id=2", "m|1|Acc", "tense:past")
+PROIEL = (
+    "NUMBs|GENDn",
+    "PERS3|NUMBp|TENSp|MOODi|VOICa",
+    "CASEa",
+    "INFLn",
+    "NUMBs|GENDm|CASEg|DEGRp|STREw",
+)
+CONLL_X = (
+    "UTR|SIN",
+    "PRS|AKT",
+    "cat-n|gen-m|num-sg",
+    "sg",
+    "_|doc=1|sent_id=2",
+    "m|1|Acc",
+    "tense:past",
+)
 EMPTY = ("Poss=", "Poss=|PronType=Prs", "Case=Nom|Number=", "A=|B=")
-FOREIGN = {"UniMorph": UNIMORPH, "PROIEL": PROIEL, "CoNLL-X": CONLL_X, "a feature without a value": EMPTY}
+FOREIGN = {
+    "UniMorph": UNIMORPH,
+    "PROIEL": PROIEL,
+    "CoNLL-X": CONLL_X,
+    "a feature without a value": EMPTY,
+}
 
 
 def with_feats(values: Sequence[str], seed: int, n_sentences: int = 14) -> str:
@@ -313,12 +400,16 @@ def with_feats(values: Sequence[str], seed: int, n_sentences: int = 14) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in FOREIGN.items() for value in values])
+@pytest.mark.parametrize(
+    ("kind", "value"), [(kind, value) for kind, values in FOREIGN.items() for value in values]
+)
 def test_the_format_of_features_is_named(kind: str, value: str) -> None:
     assert feats_format(value) == kind
 
 
-@pytest.mark.parametrize("value", ["Case=Nom|", "|Case=Nom", "Case=Nom|Finite", "=x", "A=b=c", "A=b||C=d", "|"])
+@pytest.mark.parametrize(
+    "value", ["Case=Nom|", "|Case=Nom", "Case=Nom|Finite", "=x", "A=b=c", "A=b||C=d", "|"]
+)
 def test_features_that_are_wrong_once_are_of_no_other_format(value: str) -> None:
     assert feats_format(value) == ""
 
@@ -338,14 +429,31 @@ def test_such_features_are_one_fault_of_a_file_and_an_option_leaves_them_alone(
     for verb in ("check", "expect"):
         vdgi.good(verb, "a.conllu", "--ignore-feats")
     refused = vdgi("parse", "universal", "a.conllu", "-o", "out.conllu")
-    assert (refused.status, refused.err.count("FEATS"), Path("out.conllu").exists()) == (3, 1, False)
-    vdgi.good("parse", "universal", "a.conllu", "-o", "out.conllu", "--ignore-feats", "--jobs", str(1 + seed % 2))
+    assert (refused.status, refused.err.count("FEATS"), Path("out.conllu").exists()) == (
+        3,
+        1,
+        False,
+    )
+    vdgi.good(
+        "parse",
+        "universal",
+        "a.conllu",
+        "-o",
+        "out.conllu",
+        "--ignore-feats",
+        "--jobs",
+        str(1 + seed % 2),
+    )
     after = Path("out.conllu").read_text(encoding="utf-8")
-    assert [row.split("\t")[:6] for row in after.split("\n")] == [row.split("\t")[:6] for row in text.split("\n")]
+    assert [row.split("\t")[:6] for row in after.split("\n")] == [
+        row.split("\t")[:6] for row in text.split("\n")
+    ]
     Path("bare.conllu").write_text(with_feats(["_"], seed), encoding="utf-8")
     vdgi.good("parse", "universal", "bare.conllu", "-o", "bare.out.conllu")
     bare = Path("bare.out.conllu").read_text(encoding="utf-8")
-    assert [row.split("\t")[6:] for row in after.split("\n")] == [row.split("\t")[6:] for row in bare.split("\n")]
+    assert [row.split("\t")[6:] for row in after.split("\n")] == [
+        row.split("\t")[6:] for row in bare.split("\n")
+    ]
 
 
 @pytest.mark.slow
@@ -372,7 +480,9 @@ def test_every_command_that_reads_features_has_the_option(folder: Path, vdgi: Vd
     ):
         vdgi.good(*command, "--ignore-feats")
     for name in ("tagged.conllu", "out.conllu"):
-        pairs = zip(Path(name).read_text(encoding="utf-8").split("\n"), with_feats(CONLL_X, 1).split("\n"))
+        pairs = zip(
+            Path(name).read_text(encoding="utf-8").split("\n"), with_feats(CONLL_X, 1).split("\n")
+        )
         assert all(a.split("\t")[5:6] == b.split("\t")[5:6] for a, b in pairs)
 
 
@@ -397,7 +507,10 @@ def test_who_annotates_keeps_such_features(folder: Path) -> None:
         guessed(Session("a.conllu", "anna")).close()
     after = Path("a.conllu").read_text(encoding="utf-8").split("\n\n")
     kept = [[row.split("\t")[5] for row in part.split("\n") if "\t" in row] for part in after[1:]]
-    assert kept == [[row.split("\t")[5] for row in part.split("\n") if "\t" in row] for part in text.split("\n\n")[1:]]
+    assert kept == [
+        [row.split("\t")[5] for row in part.split("\n") if "\t" in row]
+        for part in text.split("\n\n")[1:]
+    ]
 
 
 def test_one_wrong_feature_of_ud_is_told_for_each_sentence(folder: Path) -> None:
@@ -405,11 +518,15 @@ def test_one_wrong_feature_of_ud_is_told_for_each_sentence(folder: Path) -> None
     faults: list[DataError] = []
     good = list(read("a.conllu", on_error=faults.append))
     assert len(good) + len(faults) == 6
-    assert all("expected Name=Value|Name=Value, or _; --ignore-feats" in str(fault) for fault in faults)
+    assert all(
+        "expected Name=Value|Name=Value, or _; --ignore-feats" in str(fault) for fault in faults
+    )
 
 
 @pytest.mark.parametrize("feats", ["UTR|SIN", "N;SG", "Poss=", "|"])
-def test_a_command_without_the_option_does_not_name_it(folder: Path, vdgi: Vdgi, feats: str) -> None:
+def test_a_command_without_the_option_does_not_name_it(
+    folder: Path, vdgi: Vdgi, feats: str
+) -> None:
     text = f"1\tMae\tbod\tVERB\t_\t{feats}\t0\troot\t_\t_\n\n"
     Path("a.conllu").write_text(text, encoding="utf-8")
     refused = vdgi("release", "R", "a.conllu", "--code", "cy", "--name", "Mine")
@@ -419,7 +536,9 @@ def test_a_command_without_the_option_does_not_name_it(folder: Path, vdgi: Vdgi,
     assert "--ignore-feats" in vdgi("draw", "a.conllu").err
 
 
-@pytest.mark.parametrize("feats", ["gen=m num=s", "N SG", " Case=Nom", "Case=Nom|Number=\u00a0Sing"])
+@pytest.mark.parametrize(
+    "feats", ["gen=m num=s", "N SG", " Case=Nom", "Case=Nom|Number=\u00a0Sing"]
+)
 def test_blanks_in_features_are_ignored_too_and_kept(folder: Path, vdgi: Vdgi, feats: str) -> None:
     text = f"1\tMae\tbod\tVERB\t_\t{feats}\t0\troot\t_\t_\n\n"
     Path("a.conllu").write_text(text, encoding="utf-8")
@@ -430,11 +549,23 @@ def test_blanks_in_features_are_ignored_too_and_kept(folder: Path, vdgi: Vdgi, f
     assert Path("out.conllu").read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("heading", ["form\tupos\thead", "ID\tWord\tTag", "token\tpos", '"form"\t"tag"\t"deprel"'])
-def test_a_table_with_headings_and_tabs_is_converted(folder: Path, vdgi: Vdgi, heading: str) -> None:
-    rows = {2: "Mae\tVERB", 3: "1\tMae\t3"} if heading.startswith("ID") else {2: "Mae\tVERB", 3: "Mae\tVERB\t0"}
-    Path("a.conllu").write_text(f"{heading}\n{rows[heading.count(chr(9)) + 1]}\n\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"this is a table with headings .* \(vdgi convert makes CoNLL-U of it\)"):
+@pytest.mark.parametrize(
+    "heading", ["form\tupos\thead", "ID\tWord\tTag", "token\tpos", '"form"\t"tag"\t"deprel"']
+)
+def test_a_table_with_headings_and_tabs_is_converted(
+    folder: Path, vdgi: Vdgi, heading: str
+) -> None:
+    rows = (
+        {2: "Mae\tVERB", 3: "1\tMae\t3"}
+        if heading.startswith("ID")
+        else {2: "Mae\tVERB", 3: "Mae\tVERB\t0"}
+    )
+    Path("a.conllu").write_text(
+        f"{heading}\n{rows[heading.count(chr(9)) + 1]}\n\n", encoding="utf-8"
+    )
+    with pytest.raises(
+        DataError, match=r"this is a table with headings .* \(vdgi convert makes CoNLL-U of it\)"
+    ):
         list(read("a.conllu"))
     vdgi.good("convert", "a.conllu", "-o", "new.conllu")
     assert "1\tMae\t" in Path("new.conllu").read_text(encoding="utf-8")
@@ -442,5 +573,7 @@ def test_a_table_with_headings_and_tabs_is_converted(folder: Path, vdgi: Vdgi, h
 
 def test_blanks_instead_of_tabs_are_told_in_the_first_line_too(folder: Path) -> None:
     Path("a.conllu").write_text("1 Mae bod VERB _ _ 0 root _ _\n\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"expected 10 tab-separated columns, found 1 \(spaces instead of tabs\?\)"):
+    with pytest.raises(
+        DataError, match=r"expected 10 tab-separated columns, found 1 \(spaces instead of tabs\?\)"
+    ):
         list(read("a.conllu"))

@@ -1,4 +1,5 @@
-"""Bracketed trees: faults by place, what is taken out, heads, and the sample of the Wall Street Journal."""
+"""Bracketed trees: faults by place, what is taken out, heads, and the sample of the Wall Street
+Journal."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from dynet_vdgi.errors import DataError
 
 MALFORMED = Path(__file__).parents[1] / "malformed_penn"
 
-# A file per fault in tests/malformed_penn, and what reading it says. Line 5 follows a good tree in most.
+# A file per fault in tests/malformed_penn, and what reading it says. Line 5 follows a good tree in
+# most.
 FAULTS = (Path(__file__).parents[1] / "tables" / "penn_faults.txt").read_text(encoding="utf-8")
 
 TreesOf = Callable[[str], "list[Constituent]"]
@@ -45,7 +47,9 @@ def test_every_malformed_file_is_in_the_table() -> None:
     assert named == sorted(path.name for path in MALFORMED.iterdir())
 
 
-@pytest.mark.parametrize("expected", FAULTS.strip().split("\n"), ids=lambda line: line.split(".")[0])
+@pytest.mark.parametrize(
+    "expected", FAULTS.strip().split("\n"), ids=lambda line: line.split(".")[0]
+)
 def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(MALFORMED)
     with pytest.raises(DataError) as caught:
@@ -53,7 +57,11 @@ def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.Mon
     assert str(caught.value) == expected
 
 
-@given(st.lists(st.sampled_from(["(", ")", "S ", "(NN kite)", "(-NONE- *)", "\n", "*x*\n"]), max_size=12))
+@given(
+    st.lists(
+        st.sampled_from(["(", ")", "S ", "(NN kite)", "(-NONE- *)", "\n", "*x*\n"]), max_size=12
+    )
+)
 def test_any_text_is_read_or_refused_with_its_place(trees_of: TreesOf, pieces: list[str]) -> None:
     text = "".join(pieces)
     outcome: list[Constituent] | DataError
@@ -79,7 +87,10 @@ def shown(tree: Constituent) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("( (S (NP-SBJ-1 (NNS kites)) (VP=2 (VBP glide))) )", "(S (NP (NNS kites)) (VP (VBP glide)))"),
+        (
+            "( (S (NP-SBJ-1 (NNS kites)) (VP=2 (VBP glide))) )",
+            "(S (NP (NNS kites)) (VP (VBP glide)))",
+        ),
         ("(S(NP(NNS kites))(VP(VBP glide)))", "(S (NP (NNS kites)) (VP (VBP glide)))"),
         ("((((NN kite))))", "(NN kite)"),
         ("(NN kite)", "(NN kite)"),
@@ -87,7 +98,10 @@ def shown(tree: Constituent) -> str:
         ("(X (ADVP|PRT (RB up)) (NP|S-TPC-3 (NN kite)))", "(X (ADVP (RB up)) (NP (NN kite)))"),
         ("(X (-LRB- -LCB-) (NN kite) (-RRB- -RRB-))", "(X (-LRB- -LCB-) (NN kite) (-RRB- -RRB-))"),
         ("(X (PRP$ its) (WP$ whose) (# #) ($ C$))", "(X (PRP$ its) (WP$ whose) (# #) ($ C$))"),
-        (r"(X (CD 3\/4) (SYM \*) (`` ``) ('' '') (: --))", r"(X (CD 3\/4) (SYM \*) (`` ``) ('' '') (: --))"),
+        (
+            r"(X (CD 3\/4) (SYM \*) (`` ``) ('' '') (: --))",
+            r"(X (CD 3\/4) (SYM \*) (`` ``) ('' '') (: --))",
+        ),
         ("(S (NP (-NONE- *T*-1)) (VP (VB go) (-NONE- 0)))", "(S (VP (VB go)))"),
         ("(S (SBAR (-NONE- 0) (S (NP (-NONE- *)))) (NN kite))", "(S (NN kite))"),
         ("( (-NONE- *) (S (NN kite)) )", "(S (NN kite))"),
@@ -125,7 +139,15 @@ def written(tree: Constituent, rng: random.Random) -> str:
         return rng.choice(["", " ", "\n  ", "\t"])
 
     def empty() -> str:
-        return rng.choice(["", "", "(-NONE- *T*-1)", "(NP-SBJ (-NONE- *))", "(S=1\n(NP(-NONE- *))(VP (-NONE- *?*)))"])
+        return rng.choice(
+            [
+                "",
+                "",
+                "(-NONE- *T*-1)",
+                "(NP-SBJ (-NONE- *))",
+                "(S=1\n(NP(-NONE- *))(VP (-NONE- *?*)))",
+            ]
+        )
 
     if tree.form:
         return f"({space()}{tree.label} {tree.form}{space()})"
@@ -135,10 +157,13 @@ def written(tree: Constituent, rng: random.Random) -> str:
 
 
 @given(st.lists(CONSTITUENTS, min_size=1, max_size=3), st.integers(0, 10**6))
-def test_layout_tags_and_empty_elements_leave_no_trace(trees_of: TreesOf, trees: list[Constituent], seed: int) -> None:
+def test_layout_tags_and_empty_elements_leave_no_trace(
+    trees_of: TreesOf, trees: list[Constituent], seed: int
+) -> None:
     rng = random.Random(seed)
     text = "".join(
-        rng.choice(["", "\n"]) + rng.choice(["{}", "( {} )", "((\n{}))"]).format(written(tree, rng)) for tree in trees
+        rng.choice(["", "\n"]) + rng.choice(["{}", "( {} )", "((\n{}))"]).format(written(tree, rng))
+        for tree in trees
     )
     assert trees_of(text) == trees
 
@@ -208,14 +233,17 @@ def test_a_block_of_conllu(trees_of: TreesOf) -> None:
         "5\tdo\t_\tVERB\tVB\t_\t3\tdep\t_\t_\n"
         "6\t.\t_\tPUNCT\t.\t_\t3\tpunct\t_\t_\n\n"
     )
-    klein_manning = penn.conllu_block(words, [2, 3, 0, 5, 3, 3], "wsj_0001-1", penn.POLICIES["wsj10"])
+    klein_manning = penn.conllu_block(
+        words, [2, 3, 0, 5, 3, 3], "wsj_0001-1", penn.POLICIES["wsj10"]
+    )
     assert klein_manning == block.replace("\tSYM\t$\t_\t2\tdep", "\tPUNCT\t$\t_\t2\tpunct")
 
 
 # Files
 
 
-# The sample of sections 00 and 01: treebank/combined/*.mrg, and its dependencies, dependency_treebank/*.dp
+# The sample of sections 00 and 01: treebank/combined/*.mrg, and its dependencies,
+# dependency_treebank/*.dp
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +271,9 @@ def blocks(sample: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_the_sample_has_the_heads_of_its_dependency_version(sample: Path, blocks: dict[str, str]) -> None:
+def test_the_sample_has_the_heads_of_its_dependency_version(
+    sample: Path, blocks: dict[str, str]
+) -> None:
     paths = sorted((sample / "dependency_treebank").glob("*.dp"))
     expected = [
         [tuple(line.split("\t")) for line in sentence.strip().split("\n")]
@@ -251,7 +281,9 @@ def test_the_sample_has_the_heads_of_its_dependency_version(sample: Path, blocks
         for sentence in re.split(r"\n\s*\n", path.read_text(encoding="latin-1"))
         if sentence.strip()
     ]
-    found = [[line.split("\t") for line in block.strip().split("\n")[1:]] for block in blocks.values()]
+    found = [
+        [line.split("\t") for line in block.strip().split("\n")[1:]] for block in blocks.values()
+    ]
     assert [[(row[1], row[4], row[6]) for row in rows] for rows in found] == expected
     assert (len(found), sum(map(len, found))) == (3914, 94084)
     assert len(paths) == 199

@@ -35,7 +35,10 @@ def test_one_root_even_if_several_would_score_more():
 
 def test_ties_fall_at_random_and_repeat_with_the_seed():
     flat = [np.zeros((4, 4))] * 200
-    first = [[eisner.best(break_ties(m, rng)) for m in flat] for rng in map(np.random.default_rng, (1, 1, 2))]
+    first = [
+        [eisner.best(break_ties(m, rng)) for m in flat]
+        for rng in map(np.random.default_rng, (1, 1, 2))
+    ]
     assert first[0] == first[1] != first[2]
     assert set(first[0]) == set(brute_force.projective_trees(3))
 
@@ -43,7 +46,9 @@ def test_ties_fall_at_random_and_repeat_with_the_seed():
 def test_rules_only_finds_the_tree_with_most_rules():
     prior = Prior(parse_rules("ROOT VERB 1\nVERB NOUN 1\nNOUN DET 1"))
     for seed in range(3):
-        assert rules_only([Sentence.of_tags(["DET", "NOUN", "VERB", "DET", "NOUN"])], prior, seed) == [(2, 3, 0, 5, 3)]
+        assert rules_only(
+            [Sentence.of_tags(["DET", "NOUN", "VERB", "DET", "NOUN"])], prior, seed
+        ) == [(2, 3, 0, 5, 3)]
 
 
 def test_rules_only_on_basque_is_as_measured_before(data_dir):

@@ -1,4 +1,5 @@
-"""Queries for words: each condition says what it should, and a wrong one is refused with the reason."""
+"""Queries for words: each condition says what it should, and a wrong one is refused with the
+reason."""
 
 from __future__ import annotations
 
@@ -100,8 +101,14 @@ def test_a_wrong_query_is_refused_with_the_reason(query: str, why: str) -> None:
         ("deprel=NSUBJ upos=NOUN", "no word has deprel=NSUBJ; nsubj has 1"),
         ("feats.Case=nom", "no word has feats.Case=nom; Nom has 1"),
         ("head.upos=verb", "no word has head.upos=verb; VERB has 1"),
-        ("upos=NOUN|VERB", "no word has upos=NOUN|VERB; for one of several values say upos~^(NOUN|VERB)$"),
-        ("feats.Case=Nom|Acc", "no word has feats.Case=Nom|Acc; for one of several values say feats.Case~^(Nom|Acc)$"),
+        (
+            "upos=NOUN|VERB",
+            "no word has upos=NOUN|VERB; for one of several values say upos~^(NOUN|VERB)$",
+        ),
+        (
+            "feats.Case=Nom|Acc",
+            "no word has feats.Case=Nom|Acc; for one of several values say feats.Case~^(Nom|Acc)$",
+        ),
         ("upos=N", "no word has upos=N; most frequent there: ADJ, NOUN, VERB, ADP, PROPN"),
         ("feats.Case=Gen", "no word has feats.Case=Gen; most frequent there: Nom"),
         ("feats.Gender=Fem", "no word has feats.Gender=Fem"),
@@ -118,7 +125,9 @@ def test_a_hint_says_what_is_nowhere_and_what_may_be_meant(query: str, why: str)
     assert hint(conditions(query), [ROWS]) == why
 
 
-VALUES = st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters='"'), min_size=1, max_size=5)
+VALUES = st.text(
+    st.characters(exclude_categories=["Z", "C"], exclude_characters='"'), min_size=1, max_size=5
+)
 CELLS = st.one_of(st.sampled_from(["_", "A=b", "A=b|C=d", "0", "1", "2"]), VALUES)
 
 
@@ -148,18 +157,24 @@ def test_a_condition_and_its_contrary_share_the_words_out(
 @given(st.text(max_size=30))
 def test_whatever_is_asked_is_a_query_or_refused(query: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of re, for sets that may mean something else one day
+        # of re, for sets that may mean something else one day
+        warnings.simplefilter("ignore", FutureWarning)
         with contextlib.suppress(UsageError):
             assert set(words_of(conditions(query), ROWS)) <= set(range(1, 7))
 
 
 @pytest.mark.parametrize(
-    "query", ["form~(a|aa)+c", "form~^(a|aa)+[bc]$", "lemma~x form~^(a|aa)+$.", "head.form!~(a|aa)+c"]
+    "query",
+    ["form~(a|aa)+c", "form~^(a|aa)+[bc]$", "lemma~x form~^(a|aa)+$.", "head.form!~(a|aa)+c"],
 )
-def test_an_expression_that_does_not_end_is_ended(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expression_that_does_not_end_is_ended(
+    query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(expressions, "SECONDS", 0.1)
     rows = [[str(k), "a" * 60, "x", "X", "_", "_", "1", "_", "_", "_"] for k in (1, 2)]
-    with pytest.raises(UsageError, match=r"takes too long, at 'a{40}': write it without repeating what repeats"):
+    with pytest.raises(
+        UsageError, match=r"takes too long, at 'a{40}': write it without repeating what repeats"
+    ):
         words_of(conditions(query), rows)
 
 
@@ -181,7 +196,9 @@ def test_an_expression_that_takes_long_to_read_is_refused(text: str) -> None:
 
 
 def test_usual_repeats_of_groups_are_read() -> None:
-    assert Expression(r"^(([bdg][aeiou]){2,4}n?)+(s|z)?(ing|ed){0,1}(\.\d{1,3}){0,255}$").is_in("badagons")
+    assert Expression(r"^(([bdg][aeiou]){2,4}n?)+(s|z)?(ing|ed){0,1}(\.\d{1,3}){0,255}$").is_in(
+        "badagons"
+    )
     assert Expression("(ab){1000}").is_in("ab" * 1000)
 
 
@@ -238,7 +255,9 @@ def test_other_threads_go_on_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_expressions_mean_what_they_mean_in_python(text: str) -> None:
     values = ["", "a", "ab", "Aab", "aab", "abc", "bring", "1", ".", "a.b", "aa", "İ", "ß", "x1y"]
     expression, pattern = Expression(text), re.compile(text)
-    assert [expression.is_in(value) for value in values] == [pattern.search(value) is not None for value in values]
+    assert [expression.is_in(value) for value in values] == [
+        pattern.search(value) is not None for value in values
+    ]
 
 
 def test_marks_of_a_word_belong_to_it_in_expressions() -> None:
@@ -279,6 +298,10 @@ sys.exit(cli.main(["check", sys.argv[1], "--find", "form~(a|aa)+c"]))
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", code, path], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, path],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (130, "interrupted\n")

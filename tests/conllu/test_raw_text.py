@@ -69,19 +69,37 @@ def test_an_empty_line_precedes_a_paragraph_and_documents_are_apart(tmp_path: Pa
 
 
 def test_the_comment_gives_the_spaces_where_misc_says_nothing(tmp_path: Path) -> None:
-    assert only(tmp_path, "# text = a,b c\n" + "".join(map(word, (1, 2, 3, 4), "a,bc")) + "\n").text == "a,b c"
+    assert (
+        only(tmp_path, "# text = a,b c\n" + "".join(map(word, (1, 2, 3, 4), "a,bc")) + "\n").text
+        == "a,b c"
+    )
 
 
 @pytest.mark.parametrize(
     ("said", "misc", "token"),
-    [("a bc", "_", "'c'"), ("abd", "SpaceAfter=No", "'c'"), ("a b", "_", "'c'"), ("a b c d", "_", "'c'")],
+    [
+        ("a bc", "_", "'c'"),
+        ("abd", "SpaceAfter=No", "'c'"),
+        ("a b", "_", "'c'"),
+        ("a b c d", "_", "'c'"),
+    ],
 )
-def test_a_comment_that_contradicts_the_tokens_is_refused(tmp_path: Path, said: str, misc: str, token: str) -> None:
-    text = f"# text = {said}\n" + word(1, "a", misc) + word(2, "b", misc) + word(3, "c", "Sic=1") + "\n"
+def test_a_comment_that_contradicts_the_tokens_is_refused(
+    tmp_path: Path, said: str, misc: str, token: str
+) -> None:
+    text = (
+        f"# text = {said}\n"
+        + word(1, "a", misc)
+        + word(2, "b", misc)
+        + word(3, "c", "Sic=1")
+        + "\n"
+    )
     if said == "a bc":
         text = text.replace("Sic=1", "_").replace("a\t_", "a\t_", 1).replace("b\t_", "b\t_", 1)
         text = text.replace(word(2, "b"), word(2, "b", r"SpacesAfter=\s"))
-    with pytest.raises(DataError, match=r"text\.conllu:\d: the tokens and their SpaceAfter") as error:
+    with pytest.raises(
+        DataError, match=r"text\.conllu:\d: the tokens and their SpaceAfter"
+    ) as error:
         read(tmp_path, text)
     assert token in str(error.value)
 
@@ -94,7 +112,10 @@ def test_every_space_comes_back(tmp_path: Path) -> None:
         place = text.index(piece, place)
         tokens.append(Token(place, place + len(piece), (piece,)))
         place += len(piece)
-    sentences = (TokenisedSentence(tuple(tokens[:5]), True), TokenisedSentence(tuple(tokens[5:]), True))
+    sentences = (
+        TokenisedSentence(tuple(tokens[:5]), True),
+        TokenisedSentence(tuple(tokens[5:]), True),
+    )
     document = Document(text, sentences)
     path = tmp_path / "text.conllu"
     path.write_text(raw_writing.conllu_of(document), encoding="utf-8")
@@ -103,16 +124,22 @@ def test_every_space_comes_back(tmp_path: Path) -> None:
 
 def test_what_is_written_has_the_comments_of_ud_and_reads_as_conllu(tmp_path: Path) -> None:
     document = only(tmp_path, "# text = du.\n" + DU)
-    assert raw_writing.conllu_of(document, 7) == "# newdoc\n# newpar\n# sent_id = 7\n# text = du.\n" + DU.replace(
+    assert raw_writing.conllu_of(
+        document, 7
+    ) == "# newdoc\n# newpar\n# sent_id = 7\n# text = du.\n" + DU.replace(
         word(3, "."), word(3, ".", "SpaceAfter=No")
     )
     path = tmp_path / "tagged.conllu"
-    path.write_text(raw_writing.conllu_of(document).replace("\t_\t_\t", "\t_\tX\t", 5), encoding="utf-8")
+    path.write_text(
+        raw_writing.conllu_of(document).replace("\t_\t_\t", "\t_\tX\t", 5), encoding="utf-8"
+    )
     with pytest.raises(DataError, match=r"UPOS"):  # of the range, which must have none
         list(reading.read(path))
 
 
-@pytest.mark.parametrize("text", ["", " ", "a|b", "\\", "\\s", "\\\\s\\", "\x00\x1f\u2028\ufeff\u00a0", "\\u0041"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "a|b", "\\", "\\s", "\\\\s\\", "\x00\x1f\u2028\ufeff\u00a0", "\\u0041"]
+)
 def test_an_escaped_value_is_one_column_and_means_the_text(text: str) -> None:
     value = escaped(text)
     assert unescaped(value) == text

@@ -1,4 +1,5 @@
-"""Tags with probabilities: what is expected of them is the mean over all tags, and certain tags change nothing."""
+"""Tags with probabilities: what is expected of them is the mean over all tags, and certain tags
+change nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ from tests.by_numba import ByNumba
 
 def certain(sentence: Sentence) -> Sentence:
     """The sentence with its own tags and FEATS as certain guesses."""
-    nothing = SoftTags((), np.zeros((len(sentence), 0), np.float32), (), np.zeros((len(sentence), 0), np.float32))
+    nothing = SoftTags(
+        (), np.zeros((len(sentence), 0), np.float32), (), np.zeros((len(sentence), 0), np.float32)
+    )
     feats = sentence.feats or ("_",) * len(sentence)
     return replace(sentence, soft=nothing.settled(zip(range(len(sentence)), sentence.tags, feats)))
 
@@ -66,12 +69,15 @@ def test_certain_guesses_give_the_scores_of_given_tags(sentences, in_text):
     assert possible.any()
     np.testing.assert_allclose(ours[possible], theirs[possible], atol=2e-5)
     heads = np.array([head for s in sentences for head in s.heads])
-    np.testing.assert_allclose(in_text.relations(guessed, heads), in_text.relations(given, heads), atol=2e-5)
+    np.testing.assert_allclose(
+        in_text.relations(guessed, heads), in_text.relations(given, heads), atol=2e-5
+    )
     np.testing.assert_array_equal(flags_of_arcs(guessed, heads), flags_of_arcs(given, heads))
 
 
 def readings(sentence: Sentence) -> list[tuple[float, Sentence]]:
-    """All tags and values of Case that a sentence's words may have, independently, with their probabilities."""
+    """All tags and values of Case that a sentence's words may have, independently, with their
+    probabilities."""
     soft = sentence.soft
     of_words = []
     for tags, cases in zip(soft.chances.tolist(), soft.expected.tolist()):
@@ -81,13 +87,16 @@ def readings(sentence: Sentence) -> list[tuple[float, Sentence]]:
     found = []
     for words in product(*of_words):
         chances, tags, feats = zip(*words)
-        found.append((float(np.prod(chances)), replace(sentence, tags=tags, feats=feats, soft=None)))
+        found.append(
+            (float(np.prod(chances)), replace(sentence, tags=tags, feats=feats, soft=None))
+        )
     return found
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_flags_and_numbers_of_pairs_are_means_over_all_tags(in_text, seed):
-    """With one word between two others each flag is linear in the probabilities of each word, so the mean is exact."""
+    """With one word between two others each flag is linear in the probabilities of each word, so
+    the mean is exact."""
     sentence = doubtful(seed, 3)
     for heads in ((3, 0, 2), (2, 0, 1), (0, 3, 1), (2, 3, 0)):
         its = np.array(heads)
@@ -97,7 +106,8 @@ def test_flags_and_numbers_of_pairs_are_means_over_all_tags(in_text, seed):
             sure = in_text.encode([reading])
             mean_flags = mean_flags + chance * flags_of_arcs(sure, its)
             mean_pairs = mean_pairs + chance * pairs_of(in_text, sure, its)
-        np.testing.assert_allclose(flags_of_arcs(text, its), mean_flags, atol=2e-3)  # of what is below NOTHING
+        # of what is below NOTHING
+        np.testing.assert_allclose(flags_of_arcs(text, its), mean_flags, atol=2e-3)
         np.testing.assert_allclose(pairs_of(in_text, text, its), mean_pairs, atol=1e-5)
 
 
@@ -108,7 +118,8 @@ def pairs_of(in_text: TextScorer, text: Any, heads: Any) -> Any:
 
 
 def test_arcs_by_their_formula(in_text):
-    """A score is w . relu(what the words, the mean numbers and the mean flags add) + the parts that are straight."""
+    """A score is w . relu(what the words, the mean numbers and the mean flags add) + the parts that
+    are straight."""
     sentence = doubtful(7, 6)
     text, w = in_text.encode([sentence]), in_text.scorer.weights
     z, n = in_text._words(text), 6
@@ -122,7 +133,10 @@ def test_arcs_by_their_formula(in_text):
                 continue
             heads = np.zeros(n, np.int64)
             heads[d - 1] = h
-            flags, numbers = flags_of_arcs(text, heads)[d - 1], pairs_of(in_text, text, heads)[d - 1]
+            flags, numbers = (
+                flags_of_arcs(text, heads)[d - 1],
+                pairs_of(in_text, text, heads)[d - 1],
+            )
             of_head = z[h - 1] if h else w["root"]
             hidden = w["arc.head"] @ of_head + w["arc.dependent"] @ z[d - 1] + w["arc.bias"]
             hidden = hidden + w["arc.numbers"] @ numbers + w["arc.flags"] @ flags
@@ -139,7 +153,9 @@ def test_arcs_by_their_formula(in_text):
 def test_the_kernel_and_python_agree(in_text):
     text = in_text.encode([doubtful(k, 9, doubts=4) for k in range(5)])
     z, w = in_text._words(text), in_text.scorer.weights
-    heads, dependents = (np.ascontiguousarray(z @ w[f"arc.{part}"].T) for part in ("head", "dependent"))
+    heads, dependents = (
+        np.ascontiguousarray(z @ w[f"arc.{part}"].T) for part in ("head", "dependent")
+    )
     found = []
     for function in (arc_flags.score_arcs.plain, ByNumba(arc_flags).score_arcs):
         found.append(np.zeros(5 * 90, np.float32))
@@ -155,7 +171,8 @@ def test_unlikely_tags_are_left_out_and_others_are_of_x():
     noun, x = TAGS.index("NOUN"), TAGS.index("X")
     assert text.chances[0].tolist() == [float(k == noun) for k in range(16)]
     assert text.chances[1, [noun, x]].tolist() == pytest.approx([3 / 7, 4 / 7])
-    assert text.chances[2, x] == 1  # a word that is certainly punctuation, for a parser that keeps it
+    # a word that is certainly punctuation, for a parser that keeps it
+    assert text.chances[2, x] == 1
     assert text.n_tags.tolist() == [1, 2, 1]
 
 
@@ -182,7 +199,9 @@ def test_words_with_given_tags_are_certain():
 
 
 def test_guesses_follow_their_words():
-    sentence = replace(doubtful(3, 4), tags=("NOUN", "PUNCT", "VERB", "PUNCT"), forms=("a", ",", "b", "."))
+    sentence = replace(
+        doubtful(3, 4), tags=("NOUN", "PUNCT", "VERB", "PUNCT"), forms=("a", ",", "b", ".")
+    )
     from dynet_vdgi.conllu.punctuation import without_punctuation
 
     bare, _ = without_punctuation(sentence)
@@ -202,7 +221,9 @@ def test_a_guess_that_is_certain_is_scored_to_the_bit_as_a_given_tag(sentences, 
         ends=np.arange(5) * len(values),
     )
     z, w = in_text._words(given), in_text.scorer.weights
-    heads, dependents = (np.ascontiguousarray(z @ w[f"arc.{part}"].T) for part in ("head", "dependent"))
+    heads, dependents = (
+        np.ascontiguousarray(z @ w[f"arc.{part}"].T) for part in ("head", "dependent")
+    )
     found = []
     for each in (words, guessed):
         found.append(np.zeros(int((given.lengths * (given.lengths + 1)).sum()), np.float32))

@@ -54,7 +54,17 @@ def files(folder: Path) -> Path:
 
 def train(vdgi: Vdgi, text: str, out: str, *options: str) -> Path:
     """A small model of a file, under the rules of rules.txt."""
-    vdgi.good("train", "--train", text, "--rules", "rules.txt", *tiny.SMALL_OPTIONS, *options, "--out", out)
+    vdgi.good(
+        "train",
+        "--train",
+        text,
+        "--rules",
+        "rules.txt",
+        *tiny.SMALL_OPTIONS,
+        *options,
+        "--out",
+        out,
+    )
     return Path(out, settings.MODEL_NAME)
 
 
@@ -93,7 +103,10 @@ def test_upos_tells_what_is_punctuation() -> None:
     )
     short, positions = without_punctuation(sentence)
     assert positions == (1, 2, 3, 4)
-    assert (short.tags, short.upos) == (("PUNCT", "PRP", "$", "VB"), ("NOUN", "PRON", "SYM", "VERB"))
+    assert (short.tags, short.upos) == (
+        ("PUNCT", "PRP", "$", "VB"),
+        ("NOUN", "PRON", "SYM", "VERB"),
+    )
     assert short.heads == (2, 4, 4, 0)
     assert prepare([sentence], STANDARD, max_len=4).n_words == 4
     assert prepare([sentence], AS_RELEASED).sentences == [sentence]
@@ -123,10 +136,40 @@ def test_a_missing_tag_stops_training_parsing_and_counting(vdgi: Vdgi, files: Pa
     message = f"swapped.conllu:2: {MISSING}"
     for arguments in (
         ["train", *BEST, "--train", "swapped.conllu", *XPOS, "--out", "run"],
-        ["train", *BEST, "--train", "both.conllu", "--dev", "swapped.conllu", *XPOS, "--out", "run"],
-        ["train", *BEST, "--train", "both.conllu", "--trees", "swapped.conllu", *XPOS, "--out", "run"],
+        [
+            "train",
+            *BEST,
+            "--train",
+            "both.conllu",
+            "--dev",
+            "swapped.conllu",
+            *XPOS,
+            "--out",
+            "run",
+        ],
+        [
+            "train",
+            *BEST,
+            "--train",
+            "both.conllu",
+            "--trees",
+            "swapped.conllu",
+            *XPOS,
+            "--out",
+            "run",
+        ],
         ["parse", str(model), "swapped.conllu", "-o", "run"],
-        ["rules", "estimate", "swapped.conllu", "--rules", "rules.txt", "--tags", "xpos", "-o", "run"],
+        [
+            "rules",
+            "estimate",
+            "swapped.conllu",
+            "--rules",
+            "rules.txt",
+            "--tags",
+            "xpos",
+            "-o",
+            "run",
+        ],
     ):
         status, out, err = vdgi(*arguments)
         assert (status, out, last_line(err)) == (3, "", message)

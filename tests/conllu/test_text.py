@@ -22,12 +22,19 @@ TREEBANK = """# text = The dog barks .
 
 def test_plain_text_is_a_sentence_a_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes("Él  come\tpan\n\n  \nfin\r\notra\rmás".encode())
-    assert list(sentences([str(tmp_path / "a.txt")])) == [["él", "come", "pan"], ["fin"], ["otra"], ["más"]]
+    assert list(sentences([str(tmp_path / "a.txt")])) == [
+        ["él", "come", "pan"],
+        ["fin"],
+        ["otra"],
+        ["más"],
+    ]
     assert next(sentences([str(tmp_path / "a.txt")], lowercase=False))[0] == "Él"
 
 
 @pytest.mark.parametrize("name", ["a.conllu", "a.conllu.gz"])
 def test_treebanks_give_their_words_without_punctuation(tmp_path: Path, name: str) -> None:
     content = TREEBANK.encode()
-    (tmp_path / name).write_bytes(gzip.compress(content, mtime=0) if name.endswith(".gz") else content)
+    (tmp_path / name).write_bytes(
+        gzip.compress(content, mtime=0) if name.endswith(".gz") else content
+    )
     assert list(sentences([str(tmp_path / name)] * 2)) == [["the", "dog", "barks"]] * 2

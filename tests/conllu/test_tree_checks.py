@@ -22,8 +22,12 @@ def tree(tags: str, deprels: str = "") -> Sentence:
 
 def test_relations_that_ud_2_does_not_have_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="dynet_vdgi")
-    tell_of_relations([tree("VERB NOUN NOUN", "root subj subj"), tree("VERB NOUN NOUN", "root nsubj:pass OBJ")])
-    assert caplog.messages == ["2 relations of the trees are not of UD 2, learnt as in the file: subj (2), OBJ (1)"]
+    tell_of_relations(
+        [tree("VERB NOUN NOUN", "root subj subj"), tree("VERB NOUN NOUN", "root nsubj:pass OBJ")]
+    )
+    assert caplog.messages == [
+        "2 relations of the trees are not of UD 2, learnt as in the file: subj (2), OBJ (1)"
+    ]
     caplog.clear()
     tell_of_relations([tree("VERB NOUN", "root nsubj:pass"), tree("VERB NOUN", "root _")])
     assert not caplog.messages
@@ -43,7 +47,9 @@ def test_tags_of_trees_that_the_text_lacks_are_warned_of(caplog: pytest.LogCaptu
 
 
 @pytest.mark.slow
-def test_relations_of_trees_come_back_from_a_run(vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relations_of_trees_come_back_from_a_run(
+    vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     lines = (DEMO / "demo-ud-dev.conllu").read_text(encoding="utf-8").split("\n")[:900]
     for k, line in enumerate(lines):

@@ -23,16 +23,26 @@ names = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=
 def test_vocabularies_by_hand() -> None:
     tags_alone = build_vocabulary(SENTENCES, lexicalised=False)
     assert tags_alone == Vocabulary(("ADV", "DET", "NOUN", "VERB"), ())
-    assert tags_alone.encode(("a", "b", "c"), ("VERB", "ADV", "X")) == Encoded((4, 1, UNKNOWN), (0, 0, 0))
+    assert tags_alone.encode(("a", "b", "c"), ("VERB", "ADV", "X")) == Encoded(
+        (4, 1, UNKNOWN), (0, 0, 0)
+    )
     frequent = build_vocabulary(SENTENCES, lexicalised=True, min_freq=2)
     assert frequent.words == ("the", "dog")
-    assert frequent.encode(("THE", "Dog", "barks"), ("DET", "NOUN", "VERB")).words == (1, 2, UNKNOWN)
+    assert frequent.encode(("THE", "Dog", "barks"), ("DET", "NOUN", "VERB")).words == (
+        1,
+        2,
+        UNKNOWN,
+    )
     assert build_vocabulary(SENTENCES[::-1], lexicalised=True) == frequent
     every = build_vocabulary(SENTENCES, lexicalised=True, min_freq=1)
-    assert every.words == ("the", "dog", "bark", "barks", "cat", "dogs", "loudly", "saw")  # ties by alphabet
+    # ties by alphabet
+    assert every.words == ("the", "dog", "bark", "barks", "cat", "dogs", "loudly", "saw")
     cased = build_vocabulary(SENTENCES, lexicalised=True, min_freq=1, lowercase=False)
     assert {"The", "Dogs", "dog", "the"} <= {*cased.words}
-    assert cased.encode(("The", "THE"), ("DET",) * 2).words == (cased.words.index("The") + 1, UNKNOWN)
+    assert cased.encode(("The", "THE"), ("DET",) * 2).words == (
+        cased.words.index("The") + 1,
+        UNKNOWN,
+    )
     assert build_vocabulary([], lexicalised=True) == Vocabulary((), ())
     assert Vocabulary(()).encode((), ()) == Encoded((), ())
     with pytest.raises(ValueError, match="2 words but 1 tags"):
@@ -67,7 +77,9 @@ def test_damaged_fields_are_refused(changed: dict[str, object]) -> None:
         Vocabulary.from_json(json.dumps(known))
 
 
-@given(st.lists(st.lists(st.tuples(names, st.sampled_from("ABC")), min_size=1, max_size=6), max_size=6))
+@given(
+    st.lists(st.lists(st.tuples(names, st.sampled_from("ABC")), min_size=1, max_size=6), max_size=6)
+)
 def test_what_was_seen_often_enough_is_known(text: list[list[tuple[str, str]]]) -> None:
     sentences = [Sentence(*(tuple(column) for column in zip(*words))) for words in text]
     vocabulary = build_vocabulary(sentences, lexicalised=True, min_freq=2)

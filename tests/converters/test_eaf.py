@@ -20,7 +20,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Tier(NamedTuple):
-    """A tier: its annotations are (key, value, begin, end) or (key, value, key above) or, with the one before, 4."""
+    """A tier: its annotations are (key, value, begin, end) or (key, value, key above) or, with the
+    one before, 4."""
 
     name: str
     annotations: Sequence[tuple[str, ...] | tuple[str, str, int, int]]
@@ -38,12 +39,16 @@ def annotation(one: tuple[str, ...] | tuple[str, str, int, int], slots: list[str
         place = f'TIME_SLOT_REF1="ts{len(slots) - 1}" TIME_SLOT_REF2="ts{len(slots)}"'
     else:
         tag = "REF_ANNOTATION"
-        place = f'ANNOTATION_REF="{where[0]}"' + (f' PREVIOUS_ANNOTATION="{where[1]}"' if len(where) > 1 else "")
+        place = f'ANNOTATION_REF="{where[0]}"' + (
+            f' PREVIOUS_ANNOTATION="{where[1]}"' if len(where) > 1 else ""
+        )
     text = f"<ANNOTATION_VALUE>{value}</ANNOTATION_VALUE>"
     return f'<ANNOTATION><{tag} ANNOTATION_ID="{key}" {place}>{text}</{tag}></ANNOTATION>'
 
 
-def eaf(*tiers: Tier, head: str = '<?xml version="1.0" encoding="UTF-8"?>\n', media: str = "") -> str:
+def eaf(
+    *tiers: Tier, head: str = '<?xml version="1.0" encoding="UTF-8"?>\n', media: str = ""
+) -> str:
     slots: list[str] = []
     parts, kinds = [], {}
     for n, tier in enumerate(tiers):
@@ -51,7 +56,9 @@ def eaf(*tiers: Tier, head: str = '<?xml version="1.0" encoding="UTF-8"?>\n', me
         kinds[kind] = tier.constraint
         above = f' PARENT_REF="{tier.parent}"' if tier.parent else ""
         rows = "\n".join(annotation(one, slots) for one in tier.annotations)
-        parts.append(f'<TIER TIER_ID="{tier.name}" LINGUISTIC_TYPE_REF="{kind}"{above}{tier.more}>\n{rows}\n</TIER>')
+        parts.append(
+            f'<TIER TIER_ID="{tier.name}" LINGUISTIC_TYPE_REF="{kind}"{above}{tier.more}>\n{rows}\n</TIER>'
+        )
     times = "".join(
         f'<TIME_SLOT TIME_SLOT_ID="ts{n}"{f" TIME_VALUE={chr(34)}{slot}{chr(34)}" if slot else ""}/>'
         for n, slot in enumerate(slots, 1)
@@ -73,7 +80,9 @@ class Made(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        return [line.removeprefix("text = ") for line in self.comments if line.startswith("text = ")]
+        return [
+            line.removeprefix("text = ") for line in self.comments if line.startswith("text = ")
+        ]
 
 
 def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
@@ -116,13 +125,17 @@ def test_every_tier_has_its_place(vdgi: Vdgi, folder: Path) -> None:
     assert made.err == "in.eaf (EAF of ELAN): 1 sentence, 3 words\n"
 
 
-def test_subdivisions_follow_their_chain_and_not_the_order_in_the_file(vdgi: Vdgi, folder: Path) -> None:
+def test_subdivisions_follow_their_chain_and_not_the_order_in_the_file(
+    vdgi: Vdgi, folder: Path
+) -> None:
     turned = WORDS._replace(annotations=[WORDS.annotations[1], WORDS.annotations[0]])
     assert [row[0] for row in convert(vdgi, eaf(TEXT, turned)).words] == ["Numa", "domuka", "."]
 
 
 @pytest.mark.parametrize("constraint", [TIMED, INCLUDED])
-def test_words_with_times_are_in_their_order_with_the_times_in_misc(vdgi: Vdgi, folder: Path, constraint: str) -> None:
+def test_words_with_times_are_in_their_order_with_the_times_in_misc(
+    vdgi: Vdgi, folder: Path, constraint: str
+) -> None:
     timed = Tier("word", [("w2", "domuka", 400, 900), ("w1", "Numa", 0, 400)], "text", constraint)
     made = convert(vdgi, eaf(TEXT, timed, POS._replace(parent="word")))
     assert [(row[0], row[2], row[8]) for row in made.words[:2]] == [
@@ -136,7 +149,9 @@ def test_speakers_who_overlap_follow_each_other_by_time(vdgi: Vdgi, folder: Path
     two = Tier("tx@B", [("b1", "Two.", 500, 1100)])
     made = convert(vdgi, eaf(one, two))
     assert made.texts == ["One.", "Two.", "Three."]
-    assert [line for line in made.comments if line.startswith("speaker")] == [f"speaker = {who}" for who in "ABA"]
+    assert [line for line in made.comments if line.startswith("speaker")] == [
+        f"speaker = {who}" for who in "ABA"
+    ]
     assert "sentences that overlap with another speaker's: one after the other; 2 times" in made.err
 
 
@@ -145,7 +160,10 @@ def test_times_that_are_missing_lie_between_their_neighbours(vdgi: Vdgi, folder:
     made = convert(vdgi, eaf(text))
     assert made.texts == ["A.", "B.", "C."]
     assert not any(line.startswith("sent_timecode") for line in made.comments)
-    assert "annotations without both of their times: placed between their neighbours; 3 times" in made.err
+    assert (
+        "annotations without both of their times: placed between their neighbours; 3 times"
+        in made.err
+    )
 
 
 def test_files_without_any_time_keep_the_order_of_the_file(vdgi: Vdgi, folder: Path) -> None:
@@ -228,7 +246,9 @@ def test_files_without_any_time_keep_the_order_of_the_file(vdgi: Vdgi, folder: P
             [
                 TEXT,
                 WORDS,
-                Tier("pos", [("p1", "PROPN", "a1"), ("p2", "VERB", "a1", "p1")], "text", SUBDIVISION),
+                Tier(
+                    "pos", [("p1", "PROPN", "a1"), ("p2", "VERB", "a1", "p1")], "text", SUBDIVISION
+                ),
             ],
             [],
         ),
@@ -359,7 +379,9 @@ SOUND = {
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_files_of_all_forms_are_read_and_losses_counted(vdgi: Vdgi, folder: Path, name: str) -> None:
+def test_files_of_all_forms_are_read_and_losses_counted(
+    vdgi: Vdgi, folder: Path, name: str
+) -> None:
     content, forms, loss = SOUND[name]
     made = convert(vdgi, content)
     assert [row[0] for row in made.words] == forms
@@ -375,7 +397,9 @@ def test_of_many_kinds_of_loss_the_first_have_messages(vdgi: Vdgi, folder: Path)
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_byte_order_marks_make_no_difference(vdgi: Vdgi, folder: Path, encoding: str) -> None:
-    content = eaf(TEXT, WORDS, head=f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>')
+    content = eaf(
+        TEXT, WORDS, head=f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>'
+    )
     assert [row[0] for row in convert(vdgi, content.encode(encoding)).words] == [
         "Numa",
         "domuka",
@@ -385,7 +409,11 @@ def test_byte_order_marks_make_no_difference(vdgi: Vdgi, folder: Path, encoding:
 
 CIRCLE = [TEXT._replace(parent="words"), WORDS]
 CHAIN = [Tier(f"t{n}", [], f"t{n - 1}" if n else "") for n in range(40)]
-BOMB = "<!DOCTYPE d [<!ENTITY a 'x'>" + "".join(f"<!ENTITY b{n} '{'&a;' * 9}'>" for n in range(9)) + "]>"
+BOMB = (
+    "<!DOCTYPE d [<!ENTITY a 'x'>"
+    + "".join(f"<!ENTITY b{n} '{'&a;' * 9}'>" for n in range(9))
+    + "]>"
+)
 BROKEN = {
     "cut off": (eaf(TEXT)[:-90], "this is no sound XML"),
     "no tiers": (
@@ -425,7 +453,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_files_are_refused_with_place_and_remedy(vdgi: Vdgi, folder: Path, name: str) -> None:
+def test_broken_files_are_refused_with_place_and_remedy(
+    vdgi: Vdgi, folder: Path, name: str
+) -> None:
     content, message = BROKEN[name]
     Path("in.eaf").write_bytes(content if isinstance(content, bytes) else content.encode())
     result = vdgi("convert", "in.eaf", "-o", "out.conllu")
@@ -436,10 +466,16 @@ def test_broken_files_are_refused_with_place_and_remedy(vdgi: Vdgi, folder: Path
 
 def test_annotations_and_tiers_of_one_name_are_refused(vdgi: Vdgi, folder: Path) -> None:
     """Such annotations could be below themselves, or so often below others that reading never ends."""
-    text, words = Tier("text", [("a1", "a b", 0, 900)]), Tier("words", [("a1", "x", "a1")], "text", SUBDIVISION)
+    text, words = (
+        Tier("text", [("a1", "a b", 0, 900)]),
+        Tier("words", [("a1", "x", "a1")], "text", SUBDIVISION),
+    )
     below = Tier("morphs", [("a1", "m", "a1")], "words", SUBDIVISION)
     chain = [text, Tier("t0", [("k0", "v", "a1")] * 9, "text", SUBDIVISION)]
-    chain += [Tier(f"t{n}", [(f"k{n}", "v", f"k{n - 1}")] * 9, f"t{n - 1}", SUBDIVISION) for n in range(1, 9)]
+    chain += [
+        Tier(f"t{n}", [(f"k{n}", "v", f"k{n - 1}")] * 9, f"t{n - 1}", SUBDIVISION)
+        for n in range(1, 9)
+    ]
     again = Tier("text", [("a2", "c d", 900, 1000)])
     for tiers, message in (
         ([text, words, below], "a second annotation is called 'a1'"),

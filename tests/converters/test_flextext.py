@@ -22,7 +22,11 @@ def item(kind: str, text: str, language: str = "en") -> str:
 
 
 def word(form: str, tag: str = "", gloss: str = "", morphs: str = "", more: str = "") -> str:
-    items = item("txt", form, "qvl") + (item("gls", gloss) if gloss else "") + (item("pos", tag) if tag else "")
+    items = (
+        item("txt", form, "qvl")
+        + (item("gls", gloss) if gloss else "")
+        + (item("pos", tag) if tag else "")
+    )
     return f"<word>{items}{morphs and f'<morphemes>{morphs}</morphemes>'}{more}</word>"
 
 
@@ -74,8 +78,15 @@ def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
 
 
 def test_every_item_has_its_place(vdgi: Vdgi, folder: Path) -> None:
-    morphs = morph("domu", "go", "domu", "V", "stem") + morph("-ka", "PST", "-ka", "V:Tns", "suffix")
-    words = word("Domuka", "VERB", "went", morphs) + mark(",") + word("numa", "NOUN", "granny") + mark("!")
+    morphs = morph("domu", "go", "domu", "V", "stem") + morph(
+        "-ka", "PST", "-ka", "V:Tns", "suffix"
+    )
+    words = (
+        word("Domuka", "VERB", "went", morphs)
+        + mark(",")
+        + word("numa", "NOUN", "granny")
+        + mark("!")
+    )
     items = item("segnum", "1.2") + item("gls", "She went.") + item("gls", "Sie ging.", "de")
     items += item("lit", "Went she.") + item("note", "loud")
     attributes = ' begin-time-offset="10" end-time-offset="900" speaker="Ami" media-file="m"'
@@ -271,7 +282,9 @@ SOUND = {
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_files_of_all_forms_are_read_and_losses_counted(vdgi: Vdgi, folder: Path, name: str) -> None:
+def test_files_of_all_forms_are_read_and_losses_counted(
+    vdgi: Vdgi, folder: Path, name: str
+) -> None:
     content, forms, loss = SOUND[name]
     made = convert(vdgi, content)
     assert [row[0] for row in made.words] == forms
@@ -286,7 +299,9 @@ def test_xml_says_its_encoding(vdgi: Vdgi, folder: Path, encoding: str) -> None:
     content = document(text(phrase(word("gå"))), head=head)
     made = convert(
         vdgi,
-        content.encode(encoding) if encoding != "utf-16-le" else b"\xff\xfe" + content.encode(encoding),
+        content.encode(encoding)
+        if encoding != "utf-16-le"
+        else b"\xff\xfe" + content.encode(encoding),
     )
     assert made.words[0][0] == "gå"
 
@@ -336,7 +351,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_broken_files_are_refused_with_place_and_remedy(vdgi: Vdgi, folder: Path, name: str) -> None:
+def test_broken_files_are_refused_with_place_and_remedy(
+    vdgi: Vdgi, folder: Path, name: str
+) -> None:
     content, message = BROKEN[name]
     Path("in.flextext").write_bytes(content if isinstance(content, bytes) else content.encode())
     result = vdgi("convert", "in.flextext", "-o", "out.conllu")
@@ -345,7 +362,12 @@ def test_broken_files_are_refused_with_place_and_remedy(vdgi: Vdgi, folder: Path
     assert not Path("out.conllu").exists()
 
 
-def test_a_file_of_too_many_elements_is_refused(vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_too_many_elements_is_refused(
+    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("in.flextext").write_text(document(text(phrase(GO))), encoding="utf-8")
     monkeypatch.setenv("VDGI_LIMITS", "elements=5")
-    assert "more than 5 elements (if that is right, raise the limit" in vdgi("convert", "in.flextext").err
+    assert (
+        "more than 5 elements (if that is right, raise the limit"
+        in vdgi("convert", "in.flextext").err
+    )

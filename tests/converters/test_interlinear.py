@@ -1,4 +1,5 @@
-"""The demo's interlinear text: the same in three formats, and from there to a release that UD's validator takes."""
+"""The demo's interlinear text: the same in three formats, and from there to a release that UD's
+validator takes."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from dynet_vdgi.validation import udtools
 
 DEMO = ROOT / "resources" / "demo"
 FORMATS = ["flextext", "eaf", "sfm"]
-needs_udtools = pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")
+needs_udtools = pytest.mark.skipif(
+    importlib.util.find_spec("udtools") is None, reason="udtools is not installed"
+)
 
 
 @pytest.fixture
@@ -25,13 +28,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def converted(vdgi: Vdgi, ending: str) -> str:
     """The demo's CoNLL-U; nothing may be lost."""
-    result = vdgi.good("convert", DEMO / f"interlinear.{ending}", "--language", "en", "-o", f"{ending}.conllu")
+    result = vdgi.good(
+        "convert", DEMO / f"interlinear.{ending}", "--language", "en", "-o", f"{ending}.conllu"
+    )
     assert result.err.endswith(": 30 sentences, 226 words\n")
     assert len(result.err.split("\n")) == 2
     return Path(f"{ending}.conllu").read_text(encoding="utf-8")
 
 
-def test_the_script_makes_the_three_files_byte_for_byte(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_script_makes_the_three_files_byte_for_byte(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.argv", ["interlinear.py", str(folder)])
     runpy.run_path(str(DEMO / "interlinear.py"), run_name="__main__")
     for ending in FORMATS:
@@ -66,7 +73,9 @@ def test_the_result_is_sound(vdgi: Vdgi, folder: Path, ending: str) -> None:
 @needs_udtools
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", FORMATS)
-def test_an_interlinear_text_becomes_a_release_that_is_valid_at_level_2(vdgi: Vdgi, folder: Path, ending: str) -> None:
+def test_an_interlinear_text_becomes_a_release_that_is_valid_at_level_2(
+    vdgi: Vdgi, folder: Path, ending: str
+) -> None:
     converted(vdgi, ending)
     vdgi.good("parse", "universal", f"{ending}.conllu", "-o", "trees.conllu")
     vdgi("release", "UD_Velu-Demo", "--code", "qvl", "--name", "Demo", "trees.conllu", "--all")
@@ -85,14 +94,19 @@ def test_an_interlinear_text_becomes_a_release_that_is_valid_at_level_2(vdgi: Vd
     assert "MGloss=go-PST" in first
 
 
-@pytest.mark.parametrize(("ending", "name", "there"), [("eaf", "Utterance", "word"), ("sfm", "wd", "tx")])
+@pytest.mark.parametrize(
+    ("ending", "name", "there"), [("eaf", "Utterance", "word"), ("sfm", "wd", "tx")]
+)
 def test_a_tier_that_no_file_has_is_refused_with_the_names_that_there_are(
     vdgi: Vdgi, folder: Path, ending: str, name: str, there: str
 ) -> None:
     demo = DEMO / f"interlinear.{ending}"
     refused = vdgi("convert", demo, "--tier", f"words={there}", f"gloss={name}", "-o", "out.conllu")
     assert refused.status == 2
-    assert f"--tier: no tier, type of tiers or marker has the name {name!r} (there are: " in refused.err
+    assert (
+        f"--tier: no tier, type of tiers or marker has the name {name!r} (there are: "
+        in refused.err
+    )
     assert there in refused.err.partition("there are: ")[2]
     assert not Path("out.conllu").exists()
 

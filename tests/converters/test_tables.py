@@ -1,4 +1,5 @@
-"""`vdgi convert` of tables: CoNLL-X, CoNLL-2009, CoNLL-2003, Malt-TAB, MST, CSV; what is kept, lost, refused."""
+"""`vdgi convert` of tables: CoNLL-X, CoNLL-2009, CoNLL-2003, Malt-TAB, MST, CSV; what is kept,
+lost, refused."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ X = (
     "3 hem hem ab AB _ 2 RA 2 RA\n4 . . mad MAD _ 2 IP _ _\n"
 )
 C2009 = (
-    "1 Dogs dog dog NNS NNS _ _ 2 2 SBJ SBJ _ _ A0\n2 bark bark bark VBP VBP Tense=Pres _ 0 0 ROOT ROOT Y bark.01 _\n"
+    "1 Dogs dog dog NNS NNS _ _ 2 2 SBJ SBJ _ _ A0\n"
+    "2 bark bark bark VBP VBP Tense=Pres _ 0 0 ROOT ROOT Y bark.01 _\n"
 )
 PREDICATE = "PHead=0|PDeprel=ROOT|PLemma=bark|PPos=VBP|FillPred=Y|Pred=bark.01"
 C2003 = "-DOCSTART- -X- -X- O\n\nMae VB B-VP O\nAnna NNP B-NP B-PER\n\nyma RB B-ADVP O\n"
@@ -39,7 +41,9 @@ def rows(path: str = "out.conllu") -> list[list[str]]:
     return [line.split("\t")[1:] for line in lines if line[:1].isdigit()]
 
 
-def converted(vdgi: Vdgi, text: str, *options: str, name: str = "in.txt", encoding: str = "utf-8") -> str:
+def converted(
+    vdgi: Vdgi, text: str, *options: str, name: str = "in.txt", encoding: str = "utf-8"
+) -> str:
     """Converts a text, and gives what the command says of it."""
     Path(name).write_text(text, encoding=encoding, newline="")
     return vdgi.good("convert", name, *options, "-o", "out.conllu").err
@@ -64,9 +68,13 @@ def test_conll_x_keeps_heads_relations_and_both_tags(vdgi: Vdgi, folder: Path) -
         [".", ".", "_", "MAD", "_", "2", "IP", "_", "CPosTag=mad"],
     ]
     assert "in.txt (CoNLL-X (CoNLL 2006 and 2007)): 1 sentence, 4 words\n" in err
-    assert "in.txt:1: FEATS that are not Name=Value: in MISC as OrigFeats; 2 times, first 'UTR|SIN'\n" in err
     assert (
-        "in.txt:1: tags that are not UD's: in XPOS, with UPOS _ (--tags FILE maps them); 4 times, first 'pn'\n" in err
+        "in.txt:1: FEATS that are not Name=Value: in MISC as OrigFeats; 2 times, first 'UTR|SIN'\n"
+        in err
+    )
+    assert (
+        "in.txt:1: tags that are not UD's: in XPOS, with UPOS _ (--tags FILE maps them); 4 times, first 'pn'\n"
+        in err
     )
     assert "4 words without UPOS" in err
     assert vdgi.good("check", "out.conllu", "--tags", "xpos").out.startswith("out.conllu: sound\n")
@@ -94,7 +102,9 @@ def test_feats_of_any_form_are_kept_and_the_file_is_sound(
     assert vdgi.good("check", "out.conllu").out.startswith("out.conllu: sound\n")
 
 
-def test_conll_2009_keeps_gold_columns_in_place_and_the_others_in_misc(vdgi: Vdgi, folder: Path) -> None:
+def test_conll_2009_keeps_gold_columns_in_place_and_the_others_in_misc(
+    vdgi: Vdgi, folder: Path
+) -> None:
     converted(vdgi, tabs(C2009) + "\n")
     assert rows() == [
         [
@@ -168,7 +178,9 @@ def test_columns_read_any_table(vdgi: Vdgi, folder: Path) -> None:
 
 
 def test_a_table_of_tags_gives_upos(vdgi: Vdgi, folder: Path) -> None:
-    Path("mine.tags").write_text("# Swedish\nPN PRON\nvb\tVERB\n\nAB ADV\nMAD PUNCT\n", encoding="utf-8")
+    Path("mine.tags").write_text(
+        "# Swedish\nPN PRON\nvb\tVERB\n\nAB ADV\nMAD PUNCT\n", encoding="utf-8"
+    )
     err = converted(vdgi, tabs(X) + "\n", "--tags", "mine.tags")
     assert [row[2:4] for row in rows()] == [
         ["PRON", "PN"],
@@ -180,7 +192,9 @@ def test_a_table_of_tags_gives_upos(vdgi: Vdgi, folder: Path) -> None:
 
 
 def test_a_few_odd_tags_leave_the_others_in_upos(vdgi: Vdgi, folder: Path) -> None:
-    text = "".join(f"{n}\tw\tw\t{'NOUN' if n < 20 else 'nuon'}\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 21))
+    text = "".join(
+        f"{n}\tw\tw\t{'NOUN' if n < 20 else 'nuon'}\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 21)
+    )
     err = converted(vdgi, text + "\n")
     assert {row[2] for row in rows()[:19]} == {"NOUN"}
     assert rows()[19][2:4] == ["_", "nuon"]
@@ -247,7 +261,9 @@ def test_odd_tables_are_read_and_sound(
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_line_ends_and_byte_order_marks_make_no_difference(vdgi: Vdgi, folder: Path, end: str, encoding: str) -> None:
+def test_line_ends_and_byte_order_marks_make_no_difference(
+    vdgi: Vdgi, folder: Path, end: str, encoding: str
+) -> None:
     converted(vdgi, (tabs(X) + "\n").replace("\n", end), encoding=encoding)
     assert [row[0] for row in rows()] == ["De", "gick", "hem", "."]
 
@@ -256,7 +272,10 @@ def test_another_encoding_is_named_by_an_option(vdgi: Vdgi, folder: Path) -> Non
     Path("in.txt").write_text(tabs(X) + "\n", encoding="latin-1")
     refused = vdgi("convert", "in.txt", "-o", "out.conllu")
     assert refused.status == 3
-    assert "in.txt:2: byte 0xe5 is not UTF-8 (name its encoding, such as --encoding latin-1)" in refused.err
+    assert (
+        "in.txt:2: byte 0xe5 is not UTF-8 (name its encoding, such as --encoding latin-1)"
+        in refused.err
+    )
     assert not Path("out.conllu").exists()
     vdgi.good("convert", "in.txt", "--encoding", "latin-1", "-o", "out.conllu")
     assert rows()[1][1] == "gå"
@@ -302,7 +321,11 @@ GOOD = "1\ta\ta\tNOUN\tN\t_\t0\troot\t_\t_\n"
         ),
         (GOOD, ["--columns", "form,form"], "--columns form,form: form is there twice"),
         (GOOD, ["--tier", "words=x"], "--tier has no effect on in.txt, which is read as CoNLL-X"),
-        ("a\tb\nN\tV\n2\t0\n", ["--from", "mst", "--columns", "form"], "--columns has no effect on in.txt, which is"),
+        (
+            "a\tb\nN\tV\n2\t0\n",
+            ["--from", "mst", "--columns", "form"],
+            "--columns has no effect on in.txt, which is",
+        ),
         (GOOD, ["--tier", "words"], "--tier words: expected ROLE=NAME"),
         (GOOD, ["--tier", "wrods=x"], "--tier wrods=x: expected ROLE=NAME"),
         (GOOD, ["--encoding", "utf-80"], "--encoding utf-80: no such encoding"),
@@ -327,7 +350,9 @@ def test_a_table_of_tags_without_ud_tags_is_refused(vdgi: Vdgi, folder: Path) ->
     assert "mine.tags:2: 'V verb': expected a tag and its UPOS, such as: vt VERB" in result.err
 
 
-def test_several_files_become_documents_whose_sentences_have_names_of_their_own(vdgi: Vdgi, folder: Path) -> None:
+def test_several_files_become_documents_whose_sentences_have_names_of_their_own(
+    vdgi: Vdgi, folder: Path
+) -> None:
     Path("a.conll").write_text(GOOD + "\n" + GOOD, encoding="utf-8")
     (folder / "b").mkdir()
     Path("b/a.conll").write_text(GOOD, encoding="utf-8")

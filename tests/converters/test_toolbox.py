@@ -95,7 +95,10 @@ WRAPPED = r"""\ref 1
         BLOCK.replace("\\ref Tale.001\n", ""),
         "\n" + BLOCK,
         BLOCK.replace("\\id Tale\n", ""),
-        BLOCK.replace("\\tx", "\\t").replace("\\mb", "\\m").replace("\\ge", "\\g").replace("\\ps", "\\p"),
+        BLOCK.replace("\\tx", "\\t")
+        .replace("\\mb", "\\m")
+        .replace("\\ge", "\\g")
+        .replace("\\ps", "\\p"),
     ],
 )
 def test_many_layouts_give_the_same_words(vdgi: Vdgi, folder: Path, content: str) -> None:
@@ -159,7 +162,9 @@ SOUND = {
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_files_of_all_forms_are_read_and_losses_counted(vdgi: Vdgi, folder: Path, name: str) -> None:
+def test_files_of_all_forms_are_read_and_losses_counted(
+    vdgi: Vdgi, folder: Path, name: str
+) -> None:
     content, n_words, loss = SOUND[name]
     made = convert(vdgi, content)
     assert len(made.words) == n_words
@@ -175,7 +180,10 @@ def test_other_markers_are_named_by_an_option(vdgi: Vdgi, folder: Path) -> None:
     content = BLOCK.replace("\\tx", "\\wd").replace("\\ps", "\\kat")
     refused = vdgi("convert", Path("in.txt").write_text(content) and "in.txt", "-o", "out.conllu")
     assert refused.status == 3
-    assert "in.txt: no line \\tx with words (name the marker of your words: --tier words=MARKER)" in refused.err
+    assert (
+        "in.txt: no line \\tx with words (name the marker of your words: --tier words=MARKER)"
+        in refused.err
+    )
     made = convert(vdgi, content, "--tier", "words=wd", "pos=kat")
     assert [row[2] for row in made.words] == ["PROPN", "VERB", "NOUN", "PUNCT"]
 

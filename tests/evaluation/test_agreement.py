@@ -31,7 +31,9 @@ def sentence(*words: str, name: str = "") -> str:
         if columns[1:]:
             number += 1
             tag, feats, head, deprel = columns
-            lines.append(f"{number}\t{form}\t{form.lower()}\t{tag}\t_\t{feats}\t{head}\t{deprel}\t_\t_")
+            lines.append(
+                f"{number}\t{form}\t{form.lower()}\t{tag}\t_\t{feats}\t{head}\t{deprel}\t_\t_"
+            )
         else:
             lines.append("\t".join([form, columns[0], *"________"]))
     return "\n".join(lines) + "\n\n"
@@ -48,7 +50,11 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     one, other = list(WORDS), list(WORDS)
     other[0] = "Dogs/PROPN/Case=Nom|Number=Plur/2/nsubj:pass"
     other[2] = "cats/NOUN/_/1/nmod"
-    files(tmp_path, sentence(*one, name="s1") * 2, sentence(*other, name="s1") + sentence(*one, name="s1"))
+    files(
+        tmp_path,
+        sentence(*one, name="s1") * 2,
+        sentence(*other, name="s1") + sentence(*one, name="s1"),
+    )
     return tmp_path / "a.conllu", tmp_path / "b.conllu"
 
 
@@ -65,7 +71,8 @@ def test_the_figures_are_those_counted_by_hand(pair: tuple[Path, Path]) -> None:
         "subtype": (6, 8),
         "both": (7, 8),
     }
-    # a: NOUN 4, VERB 2, PUNCT 2; b: NOUN 3, PROPN 1, VERB 2, PUNCT 2; by chance 4*3 + 2*2 + 2*2 = 20 of 64
+    # a: NOUN 4, VERB 2, PUNCT 2; b: NOUN 3, PROPN 1, VERB 2, PUNCT 2; by chance 4*3 + 2*2 + 2*2 =
+    # 20 of 64
     assert found.counts["upos"].kappa == pytest.approx((7 / 8 - 20 / 64) / (1 - 20 / 64))
     # a: nsubj 2, root 2, obj 2, punct 2; b: obj 1, nmod 1: 2*2 + 2*2 + 2*1 + 2*2 = 14 of 64
     assert found.counts["deprel"].kappa == pytest.approx((7 / 8 - 14 / 64) / (1 - 14 / 64))
@@ -81,7 +88,9 @@ def brute_force_kappa(pairs: list[tuple[str, str]]) -> float:
     return (agreed - chance) / (1 - chance)
 
 
-def random_files(folder: Path, seed: int) -> tuple[TwoFiles, list[tuple[str, str]], list[tuple[str, str]]]:
+def random_files(
+    folder: Path, seed: int
+) -> tuple[TwoFiles, list[tuple[str, str]], list[tuple[str, str]]]:
     """Two files of 50 sentences, with the tags and the relations of both."""
     rng = random.Random(seed)
     tags, relations, texts = [], [], ["", ""]
@@ -136,8 +145,13 @@ def test_a_sentence_that_one_file_has_as_two_is_one_stretch(tmp_path: Path) -> N
         (1, 1, 1, True),
     ]
     found = agreement(two)
-    assert (found.f1["sentences"].right, found.f1["sentences"].gold, found.f1["sentences"].found) == (1, 2, 3)
-    assert (found.counts["head"].same, found.counts["head"].words) == (2, 4)  # c hangs from b, not from a
+    assert (
+        found.f1["sentences"].right,
+        found.f1["sentences"].gold,
+        found.f1["sentences"].found,
+    ) == (1, 2, 3)
+    # c hangs from b, not from a
+    assert (found.counts["head"].same, found.counts["head"].words) == (2, 4)
 
 
 def test_words_without_a_value_in_both_files_do_not_count(tmp_path: Path) -> None:
@@ -161,13 +175,17 @@ def test_the_command_prints_figures_confusions_and_the_most_different_sentences(
 def test_uas_and_las_of_the_same_words_are_those_of_evaluate(vdgi: Vdgi, tmp_path: Path) -> None:
     gold, parse = tmp_path / "gold.conllu", tmp_path / "parse.conllu"
     tiny.write_gold_and_parse(gold, parse)
-    official = json.loads(vdgi.good("evaluate", "--raw", gold, parse, "--json").out)["parses"][str(parse)]
+    official = json.loads(vdgi.good("evaluate", "--raw", gold, parse, "--json").out)["parses"][
+        str(parse)
+    ]
     figures = json.loads(vdgi.good("evaluate", "--agreement", gold, parse, "--json").out)["figures"]
     assert figures["head"]["share"] == official["UAS"]["f1"] < 1
     assert figures["both"]["share"] == official["LAS"]["f1"]
 
 
-def test_other_texts_and_useless_options_are_refused(vdgi: Vdgi, pair: tuple[Path, Path], tmp_path: Path) -> None:
+def test_other_texts_and_useless_options_are_refused(
+    vdgi: Vdgi, pair: tuple[Path, Path], tmp_path: Path
+) -> None:
     other = tmp_path / "c.conllu"
     other.write_text(sentence(*WORDS[:2]), encoding="utf-8")
     status, _, err = vdgi("evaluate", "--agreement", pair[0], other)

@@ -31,7 +31,9 @@ from dynet_vdgi.evaluation.file_scores import mean
 from dynet_vdgi.rule_tables.rules import parse_rules
 
 
-def sentence_of(tags: str, heads: Sequence[int] | None, forms: str = "", path: str = "", line: int = 1) -> Sentence:
+def sentence_of(
+    tags: str, heads: Sequence[int] | None, forms: str = "", path: str = "", line: int = 1
+) -> Sentence:
     """Tags and forms separated by spaces; with a path, one line per word after one comment line."""
     split_tags = tuple(tags.split())
     split_forms = tuple(forms.split()) or tuple(f"w{i}" for i in range(1, len(split_tags) + 1))
@@ -62,7 +64,9 @@ def words(n: int, directed: int, undirected: int) -> SentenceTally:
         ((0, 1), (0, 0), (1, 1, 0)),  # roots must be the same words
     ],
 )
-def test_one_sentence_by_hand(gold: tuple[int, ...], predicted: tuple[int, ...], counts: tuple[int, int, int]) -> None:
+def test_one_sentence_by_hand(
+    gold: tuple[int, ...], predicted: tuple[int, ...], counts: tuple[int, int, int]
+) -> None:
     sentence = sentence_of(" ".join("A" * len(gold)), gold)
     assert score_sentence(sentence, predicted) == SentenceTally(1, len(gold), *counts)
 
@@ -74,7 +78,8 @@ def test_different_lengths_are_refused() -> None:
 
 
 def head_vectors(n_words: int) -> st.SearchStrategy[tuple[int, ...]]:
-    """Trees: the words in some order, of which the first is the root, and each hangs from one before it."""
+    """Trees: the words in some order, of which the first is the root, and each hangs from one
+    before it."""
 
     def tree(order: Sequence[int], picks: Sequence[int]) -> tuple[int, ...]:
         above = {order[0]: 0} | {order[k]: order[picks[k] % k] for k in range(1, n_words)}
@@ -89,7 +94,8 @@ def scored_sentence() -> st.SearchStrategy[tuple[Sentence, tuple[int, ...]]]:
     tags = st.lists(st.sampled_from(["NOUN", "VERB", "ADP"]), min_size=1, max_size=20)
     return tags.flatmap(
         lambda t: st.tuples(
-            head_vectors(len(t)).map(lambda heads: sentence_of(" ".join(t), heads)), head_vectors(len(t))
+            head_vectors(len(t)).map(lambda heads: sentence_of(" ".join(t), heads)),
+            head_vectors(len(t)),
         )
     )
 
@@ -119,7 +125,9 @@ def test_scores_add_up(
 def test_break_downs_by_hand() -> None:
     second = sentence_of("VERB NOUN", (0, 1))
     stop = sentence_of("PUNCT", (0,))
-    report = evaluate([GOLD, stop, second], [PREDICTED, (0,), (0, 1)], max_lens=(2, None), rules=RULES)
+    report = evaluate(
+        [GOLD, stop, second], [PREDICTED, (0,), (0, 1)], max_lens=(2, None), rules=RULES
+    )
     assert report.total == SentenceTally(2, 7, 4, 5, 2)
     assert report.by_length == {2: SentenceTally(1, 2, 2, 2, 1), None: report.total}
     by = report.breakdowns
@@ -137,7 +145,13 @@ def test_break_downs_by_hand() -> None:
         "NOUN>DET": words(2, 0, 0),
         "ROOT>VERB": words(2, 2, 2),
     }
-    distances = {"root": (2, 2, 2), "1": (4, 1, 2), "2": (1, 1, 1), "3-6": (0, 0, 0), ">=7": (0, 0, 0)}
+    distances = {
+        "root": (2, 2, 2),
+        "1": (4, 1, 2),
+        "2": (1, 1, 1),
+        "3-6": (0, 0, 0),
+        ">=7": (0, 0, 0),
+    }
     assert by["distance"] == {name: words(*counts) for name, counts in distances.items()}
     assert by["length"]["1-5"] == report.total
     assert by["length"][">40"] == SentenceTally()
@@ -146,7 +160,9 @@ def test_break_downs_by_hand() -> None:
 
 @settings(max_examples=60)
 @given(scored_sentences)
-def test_each_break_down_partitions_the_total(pairs: list[tuple[Sentence, tuple[int, ...]]]) -> None:
+def test_each_break_down_partitions_the_total(
+    pairs: list[tuple[Sentence, tuple[int, ...]]],
+) -> None:
     report = evaluate([g for g, _ in pairs], [h for _, h in pairs], rules=RULES)
     total = report.total
     assert total == score([g for g, _ in pairs], [h for _, h in pairs])
@@ -168,7 +184,9 @@ PARSED = sentence_of("X X X X", (0, 1, 4, 1), "« Il dort »")
 
 def test_the_protocol_prepares_both_sides() -> None:
     gold, heads, _ = paired([QUOTED], [PARSED], STANDARD)
-    assert [(s.forms, s.tags, s.heads) for s in gold.sentences] == [(("Il", "dort"), ("PRON", "VERB"), (2, 0))]
+    assert [(s.forms, s.tags, s.heads) for s in gold.sentences] == [
+        (("Il", "dort"), ("PRON", "VERB"), (2, 0))
+    ]
     assert heads == [(0, 1)]
     gold, heads, _ = paired([QUOTED], [PARSED], AS_RELEASED)
     assert (list(gold.sentences), heads) == ([QUOTED], [(0, 1, 4, 1)])
@@ -199,7 +217,9 @@ LABELLED = sentence_of("DET NOUN VERB PUNCT NOUN", (2, 3, 0, 3, 3))
 GOLD_RELATIONS = ("det", "nsubj:pass", "root", "punct", "obl")
 
 
-def with_relations(relations: tuple[str, ...], heads: tuple[int, ...] = (2, 3, 0, 3, 3)) -> Sentence:
+def with_relations(
+    relations: tuple[str, ...], heads: tuple[int, ...] = (2, 3, 0, 3, 3)
+) -> Sentence:
     return replace(LABELLED, heads=heads, deprels=relations)
 
 
@@ -246,7 +266,9 @@ def test_heads_that_are_no_tree_are_refused_as_files_with_them_are(
         with pytest.raises(DataError) as error:
             evaluate(gold, parsed)
         assert str(error.value) == f"<heads>: {which} (w1 w2 w3 w4 w5): {fault}"
-    rows = "".join(f"{k}\tw{k}\t_\tX\t_\t_\t{'_' if h == -1 else h}\tx\t_\t_\n" for k, h in enumerate(heads, 1))
+    rows = "".join(
+        f"{k}\tw{k}\t_\tX\t_\t_\t{'_' if h == -1 else h}\tx\t_\t_\n" for k, h in enumerate(heads, 1)
+    )
     (tmp_path / "parsed.conllu").write_text(rows + "\n", encoding="utf-8")
     with pytest.raises(DataError) as of_file:
         evaluate([GOLD], tmp_path / "parsed.conllu")
@@ -274,8 +296,16 @@ def test_complaints_name_both_places() -> None:
     evaluate([g1, g2], p2)
     stripped = "(its punctuation is missing; score a parse of the complete file)"
     for gold, parsed, message in (
-        ([g1, g2], [p1], f"p.conllu: ends after 1 sentence, but g.conllu:5 begins sentence 2 {same}"),
-        ([g1], p2, f"p.conllu:15: sentence 2 is one too many: g.conllu ends after 1 sentence {same}"),
+        (
+            [g1, g2],
+            [p1],
+            f"p.conllu: ends after 1 sentence, but g.conllu:5 begins sentence 2 {same}",
+        ),
+        (
+            [g1],
+            p2,
+            f"p.conllu:15: sentence 2 is one too many: g.conllu ends after 1 sentence {same}",
+        ),
         (
             [g1, g2],
             other("a B .", (2, 0, 2)),
@@ -312,7 +342,9 @@ def test_complaints_name_both_places() -> None:
 
 def two_reports() -> dict[str, Evaluation]:
     return {
-        "left branching": evaluate([GOLD], [left_branching(5)], max_lens=(3, 10, None), rules=RULES),
+        "left branching": evaluate(
+            [GOLD], [left_branching(5)], max_lens=(3, 10, None), rules=RULES
+        ),
         "ours": evaluate([GOLD], [PREDICTED], max_lens=(3, 10, None), rules=RULES),
     }
 
@@ -364,7 +396,12 @@ def test_an_evaluation_prints_its_policy_first() -> None:
     ],
 )
 def test_french_test_set(
-    name: str, n_sentences: list[int], n_words: int, left: list[float], right: list[float], data_dir: Path
+    name: str,
+    n_sentences: list[int],
+    n_words: int,
+    left: list[float],
+    right: list[float],
+    data_dir: Path,
 ) -> None:
     sentences = list(reading.read(data_dir / "ud14" / "fr-ud-test.conllu", heads="required"))
     gold = GoldTrees.of(sentences, name)

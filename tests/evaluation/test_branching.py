@@ -1,4 +1,5 @@
-"""Baseline trees, against hand-written ones and against the exact distribution over action sequences."""
+"""Baseline trees, against hand-written ones and against the exact distribution over action
+sequences."""
 
 from __future__ import annotations
 

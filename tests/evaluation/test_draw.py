@@ -1,4 +1,5 @@
-"""Drawings of trees: read back from the characters and from the SVG, looked at, made by the command."""
+"""Drawings of trees: read back from the characters and from the SVG, looked at, made by the
+command."""
 
 from __future__ import annotations
 
@@ -64,7 +65,9 @@ def read_down(drawing: str) -> Arcs:
     start = max(match.end() for match in matches) + 1
     rows = [(int(match[1]), match.string[start:]) for match in matches]
     found = {
-        (0 if head == "root" else int(head), word, mark) for word, rest in rows for mark, head in NOTE.findall(rest)
+        (0 if head == "root" else int(head), word, mark)
+        for word, rest in rows
+        for mark, head in NOTE.findall(rest)
     }
     art = [NOTE.sub("", rest) for _, rest in rows]
     for row, line in enumerate(art):
@@ -100,7 +103,10 @@ def expected(heads: Sequence[int], gold: Sequence[int] | None = None, right: str
 def any_heads(n_words: int) -> st.SearchStrategy[list[int]]:
     """Any heads but the word itself: roots, crossings and cycles as they come."""
     return st.tuples(
-        *(st.integers(0, n_words - 1).map(lambda head, w=word: head + (head >= w)) for word in range(1, n_words + 1))
+        *(
+            st.integers(0, n_words - 1).map(lambda head, w=word: head + (head >= w))
+            for word in range(1, n_words + 1)
+        )
     ).map(list)
 
 
@@ -131,7 +137,9 @@ def test_every_arc_down_the_page_can_be_read(
     ),
     st.integers(40, 100),
 )
-def test_nothing_is_wider_than_the_width_or_lost(sentence: tuple[list[str], list[int], list[int]], width: int) -> None:
+def test_nothing_is_wider_than_the_width_or_lost(
+    sentence: tuple[list[str], list[int], list[int]], width: int
+) -> None:
     forms, heads, gold = sentence
     for drawing in (
         text(forms, ["AVERYLONGTAGFORAWORD"] * len(forms), heads, None, width=width),
@@ -238,14 +246,21 @@ def points(line: ElementTree.Element) -> list[list[tuple[float, float]]]:
 
 
 def check_arcs(element: ElementTree.Element) -> Arcs:
-    """Every arc begins over its head and ends over its dependent, whatever the rows; gives the arcs."""
-    places = [(float(word.get("x", "")), float(word.get("y", "")), word.text or "") for word in words_of(element)]
+    """Every arc begins over its head and ends over its dependent, whatever the rows; gives the
+    arcs."""
+    places = [
+        (float(word.get("x", "")), float(word.get("y", "")), word.text or "")
+        for word in words_of(element)
+    ]
     at: dict[int, list[float]] = {}  # where arcs end at each word
     found = set()
     for group in arcs_of(element):
         head, dependent = int(group.get("data-head", "")), int(group.get("data-dependent", ""))
         pieces = points(group.find(f"{SVG}path"))
-        tip = [tuple(map(float, p.split(","))) for p in group.find(f"{SVG}polygon").get("points", "").split()]
+        tip = [
+            tuple(map(float, p.split(",")))
+            for p in group.find(f"{SVG}polygon").get("points", "").split()
+        ]
         assert tip[0][0] == pieces[-1][-1][0]
         ends = [(*tip[0], dependent)] + ([(*pieces[0][0], head)] if head else [])
         for x, y, word in ends:
@@ -263,15 +278,23 @@ def check_arcs(element: ElementTree.Element) -> Arcs:
 
 
 def kinds(heads: Sequence[int], gold: Sequence[int] | None) -> Arcs:
-    names = {"v": "vdgi-plain" if gold is None else "vdgi-right", "x": "vdgi-wrong", "o": "vdgi-missed"}
+    names = {
+        "v": "vdgi-plain" if gold is None else "vdgi-right",
+        "x": "vdgi-wrong",
+        "o": "vdgi-missed",
+    }
     return {(head, word, names[mark]) for head, word, mark in expected(heads, gold)}
 
 
 @settings(max_examples=60)
 @given(sentences(25), st.booleans())
-def test_svg_arcs_end_at_their_words(sentence: tuple[list[str], list[int], list[int]], marked: bool) -> None:
+def test_svg_arcs_end_at_their_words(
+    sentence: tuple[list[str], list[int], list[int]], marked: bool
+) -> None:
     forms, heads, gold = sentence
-    element = ElementTree.fromstring(svg(forms, ["NOUN"] * len(forms), heads, gold if marked else None))
+    element = ElementTree.fromstring(
+        svg(forms, ["NOUN"] * len(forms), heads, gold if marked else None)
+    )
     assert check_arcs(element) == kinds(heads, gold if marked else None)
     assert [word.text for word in words_of(element)] == forms
     size = [float(value) for value in element.get("viewBox", "").split()]
@@ -289,7 +312,9 @@ def test_svg_takes_any_text() -> None:
     drawing = svg(forms, ["<&", "X", "X", "X", "X"], (2, 0, 2, 2, 2), (2, 0, 2, 2, 1))
     element = ElementTree.fromstring(drawing)
     assert [word.text for word in words_of(element)] == [*forms[:4], "\ufffd"]
-    assert element.find(f"{SVG}title").text == "Dependency tree: " + " ".join([*forms[:4], "\ufffd"])
+    assert element.find(f"{SVG}title").text == "Dependency tree: " + " ".join(
+        [*forms[:4], "\ufffd"]
+    )
     assert "\ufffd ← </text> (wrong); \ufffd ← <&" in element.find(f"{SVG}desc").text
 
 
@@ -355,7 +380,8 @@ def test_chosen_sentences(vdgi: Vdgi, files: Path) -> None:
     ):
         assert numbers(vdgi.good("draw", "gold.conllu", "--sentence", *wanted.split()).out) == drawn
     Path("a.conllu").write_text(tiny.treebank(3) + tiny.NINE_COLUMNS, encoding="utf-8")
-    assert numbers(vdgi.good("draw", "a.conllu", "--sentence", "2").out) == [2]  # the rest is not read
+    # the rest is not read
+    assert numbers(vdgi.good("draw", "a.conllu", "--sentence", "2").out) == [2]
     assert vdgi("draw", "a.conllu").status == 3
 
 
@@ -366,11 +392,16 @@ COUNT = re.compile(r"(\d+) of (\d+) heads right")
 def test_the_counts_are_those_of_evaluate(vdgi: Vdgi, files: Path, protocol: str) -> None:
     crossing = tiny.block(7, ["NOUN", "VERB", "PUNCT", "NOUN"], [4, 0, 2, 2])
     stop = tiny.block(8, ["PUNCT"], [0])
-    for name, last in (("gold.conllu", crossing), ("parse.conllu", crossing.replace("\t4\tdep", "\t2\tdep"))):
+    for name, last in (
+        ("gold.conllu", crossing),
+        ("parse.conllu", crossing.replace("\t4\tdep", "\t2\tdep")),
+    ):
         with open(name, "a", encoding="utf-8") as handle:
             handle.write(last + stop)
     drawn = vdgi.good("draw", "parse.conllu", "--gold", "gold.conllu", "--protocol", protocol).out
-    scored = vdgi.good("evaluate", "gold.conllu", "parse.conllu", "--protocol", protocol, "--json").out
+    scored = vdgi.good(
+        "evaluate", "gold.conllu", "parse.conllu", "--protocol", protocol, "--json"
+    ).out
     total = json.loads(scored)["systems"]["parse.conllu"]["total"]
     counts = [(int(right), int(words)) for right, words in COUNT.findall(drawn)]
     assert len(counts) == total["sentences"]
@@ -380,7 +411,9 @@ def test_the_counts_are_those_of_evaluate(vdgi: Vdgi, files: Path, protocol: str
     assert n_unscored == {"standard": 1, "as_released": 1, "every_word": 0}[protocol]
     if protocol == "as_released":
         assert "protocol as_released)" in drawn
-    picture = vdgi.good("draw", "parse.conllu", "--gold", "gold.conllu", "--protocol", protocol, "--format", "svg")
+    picture = vdgi.good(
+        "draw", "parse.conllu", "--gold", "gold.conllu", "--protocol", protocol, "--format", "svg"
+    )
     assert COUNT.findall(picture.out) == COUNT.findall(drawn)
 
 
@@ -416,13 +449,18 @@ def test_several_sentences_beside_gold(folder: Path) -> None:
 def test_svg_files(vdgi: Vdgi, files: Path) -> None:
     assert vdgi.good("draw", "gold.conllu", "-o", "all.svg").out == ""
     assert len(ElementTree.parse("all.svg").getroot().findall(f"{SVG}svg")) == 6
-    assert vdgi.good("draw", "gold.conllu", "--format", "svg").out == Path("all.svg").read_text(encoding="utf-8")
+    assert vdgi.good("draw", "gold.conllu", "--format", "svg").out == Path("all.svg").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("many.conllu").write_text(tiny.treebank(101), encoding="utf-8")
     cases = [
-        (["many.conllu", "-o", "x.svg"], "more than 100 trees for one picture (choose some with --sentence)"),
+        (
+            ["many.conllu", "-o", "x.svg"],
+            "more than 100 trees for one picture (choose some with --sentence)",
+        ),
         (["gold.conllu", "-o", "none/x.svg"], "the directory "),
         (["gold.conllu", "--width", "39"], "--width 39: text needs at least 40 columns"),
         (["gold.conllu", "--format", "svg", "--width", "50"], "--width has no effect"),
@@ -435,7 +473,9 @@ def test_outputs_that_cannot_be(vdgi: Vdgi, files: Path, monkeypatch: pytest.Mon
     assert not Path("x.svg").exists()
 
 
-def test_the_width_and_the_colours_of_a_terminal(vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_width_and_the_colours_of_a_terminal(
+    vdgi: Vdgi, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arguments = ["draw", "parse.conllu", "--gold", "gold.conllu", "--sentence", "1", "3"]
     plain = vdgi.good(*arguments).out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
@@ -479,7 +519,9 @@ def test_relations_stand_over_arcs_and_behind_tags(tmp_path: Path) -> None:
 def test_arcs_show_how_sure_the_parser_is_not_by_colour_alone(tmp_path: Path) -> None:
     tree = labelled_tree(tmp_path / "a.conllu")
     picture = draw(tree).svg()
-    groups = {group.get("data-dependent"): group for group in arcs_of(ElementTree.fromstring(picture))}
+    groups = {
+        group.get("data-dependent"): group for group in arcs_of(ElementTree.fromstring(picture))
+    }
     kinds = {word: (group.get("class") or "").split()[1] for word, group in groups.items()}
     assert kinds == {"1": "vdgi-sure", "2": "vdgi-unsure", "3": "vdgi-doubtful", "4": "vdgi-plain"}
     dashes = [group[0].get("stroke-dasharray") for group in groups.values()]
@@ -499,7 +541,9 @@ def test_arcs_show_how_sure_the_parser_is_not_by_colour_alone(tmp_path: Path) ->
 
 def test_a_wrong_relation_of_a_right_head_is_marked_and_counted_as_las_counts():
     words, heads = ("a", "b", "c", "."), (2, 0, 2, 2)
-    gold = Sentence(words, ("NOUN", "VERB", "NOUN", "PUNCT"), heads, deprels=("nsubj", "root", "obj", "punct"))
+    gold = Sentence(
+        words, ("NOUN", "VERB", "NOUN", "PUNCT"), heads, deprels=("nsubj", "root", "obj", "punct")
+    )
     parsed = replace(gold, heads=(2, 0, 1, 2), deprels=("obj", "root", "nsubj", "punct"))
     drawn = str(draw(parsed, gold))
     assert "obj/nsubj" in drawn
@@ -553,7 +597,9 @@ def test_what_is_no_tree_is_drawn_as_far_as_it_goes_and_said(
     vdgi.good("draw", "odd.conllu", "-o", "odd.svg")
     picture = Path("odd.svg").read_text(encoding="utf-8")
     root = ElementTree.fromstring(picture)
-    arcs = {(int(a.get("data-head") or 0), int(a.get("data-dependent") or 0)) for a in arcs_of(root)}
+    arcs = {
+        (int(a.get("data-head") or 0), int(a.get("data-dependent") or 0)) for a in arcs_of(root)
+    }
     pairs = {(head, word) for word, head in enumerate(heads, 1) if isinstance(head, int)}
     assert arcs == {(head, word) for head, word in pairs if head <= 4 and head != word}
     description = root.findtext(f"{SVG}desc") or ""
@@ -593,5 +639,12 @@ def test_lines_pass_the_rows_of_tokens_and_empty_nodes() -> None:
     tokens, empty = [MultiwordToken(2, 3, "bc")], [EmptyNode(3, "3.1", "e", "X")]
     tree = DrawnTree("abcd", "XXXX", (4, 4, 4, 0), tokens=tokens, empty=empty)
     assert text_of(tree) == "\n".join(
-        ["  1 a  X <┐", "2-3 bc    │", "  2 b  X <┤", "  3 c  X <┤", "3.1 e  X  │", "  4 d  X ─┘ <root"]
+        [
+            "  1 a  X <┐",
+            "2-3 bc    │",
+            "  2 b  X <┤",
+            "  3 c  X <┤",
+            "3.1 e  X  │",
+            "  4 d  X ─┘ <root",
+        ]
     )

@@ -1,4 +1,5 @@
-"""Several parses in one table: intervals, differences, formats, patterns, and the official UD scorer."""
+"""Several parses in one table: intervals, differences, formats, patterns, and the official UD
+scorer."""
 
 from __future__ import annotations
 
@@ -34,7 +35,8 @@ LANGUAGES = ("eu", "fr")
 
 @pytest.fixture
 def scored(folder: Path) -> Path:
-    """gold.conllu, the parses a.conllu (left branching) and b.conllu (gold but for the first sentence)."""
+    """gold.conllu, the parses a.conllu (left branching) and b.conllu (gold but for the first
+    sentence)."""
     tiny.write_gold_and_parse(Path("gold.conllu"), Path("b.conllu"))
     sentences = list(reading.read("gold.conllu"))
     write(sentences, [left_branching(len(sentence)) for sentence in sentences], Path("a.conllu"))
@@ -73,13 +75,20 @@ def test_text_and_json_have_the_same_figures(vdgi: Vdgi, scored: Path) -> None:
         data["systems"]["b.conllu"]["total"]["dda"] - data["systems"]["a.conllu"]["total"]["dda"]
     )
     line = block[parts["difference"] + 1].split()
-    assert (line[0], line[-2:]) == ("b.conllu", [f"{100 * gap['estimate']:+.1f}", f"p={gap['p']:.3f}"])
+    assert (line[0], line[-2:]) == (
+        "b.conllu",
+        [f"{100 * gap['estimate']:+.1f}", f"p={gap['p']:.3f}"],
+    )
 
 
 def test_every_interval_is_the_bootstrap_of_its_sentences(vdgi: Vdgi, scored: Path) -> None:
-    data = json.loads(vdgi.good("evaluate", "gold.conllu", "b.conllu", "--json", "--max-len", "4").out)
+    data = json.loads(
+        vdgi.good("evaluate", "gold.conllu", "b.conllu", "--json", "--max-len", "4").out
+    )
     # Without punctuation; the first sentence has all three heads wrong.
-    words = [len([tag for tag in pattern.split() if tag != "PUNCT"]) for pattern, _ in tiny.PATTERNS]
+    words = [
+        len([tag for tag in pattern.split() if tag != "PUNCT"]) for pattern, _ in tiny.PATTERNS
+    ]
     right = [0, *words[1:]]
     expected = compare([right], words)[0][0]
     by_length = data["systems"]["b.conllu"]["by_length"]
@@ -102,7 +111,9 @@ def test_relations_have_intervals_and_p_too(vdgi: Vdgi, scored: Path) -> None:
     shutil.copy("gold.conllu", "c.conllu")
     arguments = ["evaluate", "gold.conllu", "a.conllu", "b.conllu", "c.conllu"]
     data = json.loads(vdgi.good(*arguments, "--json").out)
-    words = [len([tag for tag in pattern.split() if tag != "PUNCT"]) for pattern, _ in tiny.PATTERNS]
+    words = [
+        len([tag for tag in pattern.split() if tag != "PUNCT"]) for pattern, _ in tiny.PATTERNS
+    ]
     right = [0, 1, *words[2:]]  # of the second sentence its root
     intervals, (difference,) = compare([right, words], words)
     cells = {name: system["by_length"]["all"] for name, system in data["systems"].items()}
@@ -133,19 +144,27 @@ def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> 
 UD1_WORD, UD2_WORDS = "\tNOUN\t_\t_\t3\tdobj", ("\tNOUN\t_\t_\t3\tobj", "\tCCONJ\t_\t_\t3\tdep")
 
 
-def test_published_figures_stand_beside_ours_with_a_warning_for_ud_2(vdgi: Vdgi, scored: Path) -> None:
+def test_published_figures_stand_beside_ours_with_a_warning_for_ud_2(
+    vdgi: Vdgi, scored: Path
+) -> None:
     gold = Path("gold.conllu").read_text(encoding="utf-8")
     word = "\tNOUN\t_\t_\t3\tdep"
     for kind in (word, UD1_WORD, *UD2_WORDS):
         Path("any.conllu").write_text(gold.replace(word, kind), encoding="utf-8")
-        out = vdgi.good("evaluate", "any.conllu", "b.conllu", "--baselines", "--published", "fr").out
+        out = vdgi.good(
+            "evaluate", "any.conllu", "b.conllu", "--baselines", "--published", "fr"
+        ).out
         table, *notes = out.split("\n\n")[4:]
         rows = [re.split(" {2,}", line.strip()) for line in table.splitlines()]
         assert rows[0] == ["DDA beside Li2019-T6", "UD1.4-French <=15", "UD1.4-French <=40"]
         assert ["UnivRules", "59.9 (61.6)", "55.4 (56.3)"] in rows
         assert [row[0] for row in rows[-2:]] == ["b.conllu (here)", "rules only: best (here)"]
-        assert notes[0].startswith("Rows marked (here) are of this evaluation, the others as published")
-        assert ["any.conllu is of UD 2" in note for note in notes[1:]] == [True] * (kind in UD2_WORDS)
+        assert notes[0].startswith(
+            "Rows marked (here) are of this evaluation, the others as published"
+        )
+        assert ["any.conllu is of UD 2" in note for note in notes[1:]] == [True] * (
+            kind in UD2_WORDS
+        )
     assert "Li2019" not in vdgi.good("evaluate", "gold.conllu", "b.conllu").out
     assert vdgi("evaluate", "gold.conllu", "b.conllu", "--published", "xx").err.startswith(
         "--published xx: the paper has eu"
@@ -153,7 +172,10 @@ def test_published_figures_stand_beside_ours_with_a_warning_for_ud_2(vdgi: Vdgi,
 
 
 def test_releases_of_real_treebanks_are_told_apart(data_dir: Path) -> None:
-    for pattern, is_ud2 in (("ud14/*-ud-test.conllu", False), ("ud2/UD_[PS]*/*-ud-test.conllu", True)):
+    for pattern, is_ud2 in (
+        ("ud14/*-ud-test.conllu", False),
+        ("ud2/UD_[PS]*/*-ud-test.conllu", True),
+    ):
         paths = sorted(data_dir.glob(pattern))
         assert len(paths) > 3
         for path in paths:
@@ -169,14 +191,25 @@ def test_every_word_of_every_tree(vdgi: Vdgi, folder: Path) -> None:
         "DDA on 1 of 1 sentence, 4 words; protocol every_word: punctuation kept and scored; all trees; "
     )
     assert "parse.conllu  75.0" in out
-    as_released = vdgi.good("evaluate", "gold.conllu", "parse.conllu", "--protocol", "as_released").out
+    as_released = vdgi.good(
+        "evaluate", "gold.conllu", "parse.conllu", "--protocol", "as_released"
+    ).out
     assert as_released.startswith("DDA on 0 of 1 sentence, 0 words")
 
 
 def udeval(gold: Path, parse: Path) -> tuple[int, int]:
     """Words with the right head, and words, by the official scorer; in a process of its own (GPL)."""
     run = "import sys; from udtools.cli import main_eval; sys.exit(main_eval())"
-    command = [sys.executable, "-c", run, "--counts", "--verbose", "--no-enhanced", str(gold), str(parse)]
+    command = [
+        sys.executable,
+        "-c",
+        run,
+        "--counts",
+        "--verbose",
+        "--no-enhanced",
+        str(gold),
+        str(parse),
+    ]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     line = next(line for line in result.stdout.splitlines() if line.startswith("UAS"))
     right, in_gold, in_parse, aligned = map(int, line.split("|")[1:])
@@ -185,18 +218,23 @@ def udeval(gold: Path, parse: Path) -> tuple[int, int]:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("udtools") is None, reason="udtools, the official scorer, is not installed"
+    importlib.util.find_spec("udtools") is None,
+    reason="udtools, the official scorer, is not installed",
 )
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.slow
-def test_the_official_scorer_agrees(vdgi: Vdgi, data_dir: Path, tmp_path: Path, language: str) -> None:
+def test_the_official_scorer_agrees(
+    vdgi: Vdgi, data_dir: Path, tmp_path: Path, language: str
+) -> None:
     gold = data_dir / "ud14" / f"{language}-ud-test.conllu"
     sentences = list(reading.read(gold, heads="required"))
     heads = rules_only(sentences, Prior(load_rules(rules_path("ud"))), 0)
     parse = tmp_path / "parse.conllu"
     write(sentences, heads, parse)
     options = ["--protocol", "every_word", "--bootstrap", "0", "--json"]
-    total = json.loads(vdgi.good("evaluate", gold, parse, *options).out)["systems"]["parse.conllu"]["total"]
+    total = json.loads(vdgi.good("evaluate", gold, parse, *options).out)["systems"]["parse.conllu"][
+        "total"
+    ]
     assert total["sentences"] == len(sentences)
     assert (total["directed"], total["words"]) == udeval(gold, parse)
     assert 0.3 < total["dda"] < 0.7

@@ -36,7 +36,11 @@ A, B, DOT = ("ab", "NOUN", 2, "nsubj"), ("c", "VERB", 0, "root"), (".", "PUNCT",
 DE, LE = ("de", "ADP", 2, "case"), ("le", "DET", 0, "root")
 
 CASES = {
-    "nothing differs": (block(A, B, DOT), block(A, B, DOT), {"Tokens": (3, 3, 3), "LAS": (3, 3, 3)}),
+    "nothing differs": (
+        block(A, B, DOT),
+        block(A, B, DOT),
+        {"Tokens": (3, 3, 3), "LAS": (3, 3, 3)},
+    ),
     "a token is cut": (
         block(A, B, DOT),
         block(("a", "NOUN", 2, "nsubj"), ("b", "X", 3, "x"), B, (".", "PUNCT", 3, "punct")),
@@ -44,7 +48,8 @@ CASES = {
     ),
     "a sentence is cut": (
         block(A, B, DOT),
-        block(("ab", "NOUN", 0, "root")) + block(("c", "VERB", 0, "root"), (".", "PUNCT", 1, "punct")),
+        block(("ab", "NOUN", 0, "root"))
+        + block(("c", "VERB", 0, "root"), (".", "PUNCT", 1, "punct")),
         {"Tokens": (3, 3, 3), "Sentences": (0, 1, 2), "UAS": (2, 3, 3), "LAS": (2, 3, 3)},
     ),
     "a multiword token is not split": (
@@ -59,7 +64,9 @@ CASES = {
     ),
     "subtypes and language's own features do not count": (
         block(("a", "X", 0, "root:x")).replace("\tX\t_\t_\t", "\tX\t_\tCase=Nom|Own=1\t"),
-        block(("a", "X", 0, "root")).replace("\tX\t_\t_\t", "\tX\t_\tCase=Nom\t").replace("\ta\tX", "\tz\tX"),
+        block(("a", "X", 0, "root"))
+        .replace("\tX\t_\t_\t", "\tX\t_\tCase=Nom\t")
+        .replace("\ta\tX", "\tz\tX"),
         {"UFeats": (1, 1, 1), "LAS": (1, 1, 1), "Lemmas": (0, 1, 1)},
     ),
 }
@@ -82,14 +89,19 @@ def test_hand_made_cases(name: str, tmp_path: Path) -> None:
 
 
 def test_other_characters_are_refused_with_their_place(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"parsed\.conllu:2: other text: here is 'd\.', where .*gold\.conllu:2 has 'c"):
+    with pytest.raises(
+        DataError,
+        match=r"parsed\.conllu:2: other text: here is 'd\.', where .*gold\.conllu:2 has 'c",
+    ):
         scored(tmp_path, block(A, B, DOT), block(A, ("d", "VERB", 0, "root"), DOT))
 
 
 def test_heads_outside_the_sentence_are_refused_however_long(tmp_path: Path) -> None:
     for head in ("3", "02", "9" * 5000):
         odd = block(A, B).replace("\t2\tnsubj", f"\t{head}\tnsubj")
-        with pytest.raises(DataError, match=rf"gold\.conllu:1: HEAD '{head[:20]}' of word 1 is no word"):
+        with pytest.raises(
+            DataError, match=rf"gold\.conllu:1: HEAD '{head[:20]}' of word 1 is no word"
+        ):
             scored(tmp_path, odd, odd)
 
 
@@ -108,9 +120,15 @@ def test_longest_common_subsequence_is_a_longest_one() -> None:
         pairs = longest_common(left, right)
         assert all(left[i] == right[j] for i, j in pairs)
         assert pairs == sorted(set(pairs))
-        assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == _length(left, right)
+        assert (
+            len({i for i, _ in pairs})
+            == len({j for _, j in pairs})
+            == len(pairs)
+            == _length(left, right)
+        )
         i = j = 0
-        for pair in [*pairs, (len(left), len(right))]:  # of several, the one that skips the left side first
+        # of several, the one that skips the left side first
+        for pair in [*pairs, (len(left), len(right))]:
             while (i, j) < pair and i < len(left) and j < len(right) and left[i] != right[j]:
                 skips_left = _length(left[i + 1 :], right[j:]) == _length(left[i:], right[j:])
                 i, j = (i + 1, j) if skips_left else (i, j + 1)
@@ -118,7 +136,9 @@ def test_longest_common_subsequence_is_a_longest_one() -> None:
             i, j = i + 1, j + 1
 
 
-def test_chains_of_overlapping_multiword_tokens_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chains_of_overlapping_multiword_tokens_have_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def word(form: str, k: int) -> Word:
         return form, "X", k, "dep" if k else "root"
 
@@ -134,7 +154,9 @@ def test_chains_of_overlapping_multiword_tokens_have_a_limit(tmp_path: Path, mon
     found = score_files(paths[0], paths[1:])[str(paths[1])]
     assert (found["Words"].right, found["UAS"].right, found["Tokens"].right) == (8, 8, 0)
     monkeypatch.setattr(raw_scores, "MOST_PAIRS", 63)
-    with pytest.raises(DataError, match=r"p.conllu:1: multiword tokens overlap .* in a chain of 8 words"):
+    with pytest.raises(
+        DataError, match=r"p.conllu:1: multiword tokens overlap .* in a chain of 8 words"
+    ):
         score_files(paths[0], paths[1:])
 
 
@@ -148,9 +170,14 @@ def test_chains_of_overlapping_multiword_tokens_have_a_limit(tmp_path: Path, mon
         ((2, 1, "_"), "cycle of heads through words 1, 2"),
     ],
 )
-def test_heads_that_are_no_tree_are_not_scored(tmp_path: Path, heads: tuple[int | str, ...], message: str) -> None:
+def test_heads_that_are_no_tree_are_not_scored(
+    tmp_path: Path, heads: tuple[int | str, ...], message: str
+) -> None:
     """The script of the shared task refuses them, too."""
-    bad = "".join(f"{k}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for k, head in enumerate(heads, 1)) + "\n"
+    bad = (
+        "".join(f"{k}\tw\t_\tX\t_\t_\t{head}\tdep\t_\t_\n" for k, head in enumerate(heads, 1))
+        + "\n"
+    )
     good = tmp_path / "good.conllu"
     good.write_text(block(*[("w", "X", k, "dep" if k else "root") for k in range(3)]))
     (tmp_path / "bad.conllu").write_text(bad)
@@ -170,11 +197,16 @@ PARTIAL = {
 
 
 def heads_only(heads: tuple[int | str, ...]) -> str:
-    return "".join(f"{k}\tw\tw\tX\t_\t_\t{head}\tdep\t_\t_\n" for k, head in enumerate(heads, 1)) + "\n"
+    return (
+        "".join(f"{k}\tw\tw\tX\t_\t_\t{head}\tdep\t_\t_\n" for k, head in enumerate(heads, 1))
+        + "\n"
+    )
 
 
 @pytest.mark.parametrize("name", PARTIAL)
-def test_arcs_are_scored_where_gold_has_heads(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_arcs_are_scored_where_gold_has_heads(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     gold, parsed, expected = PARTIAL[name]
     found = scored(tmp_path, heads_only(gold), heads_only(parsed))
     assert found["UAS"] == found["LAS"] == expected
@@ -196,7 +228,10 @@ def test_no_figure_is_shown_where_gold_has_no_heads(vdgi: Vdgi, folder: Path) ->
     for name in ("a.conllu", "b.conllu"):
         Path(name).write_text(heads_only((2, 0, 2)), encoding="utf-8")
     one = vdgi.good("evaluate", "--raw", "gold.conllu", "a.conllu")
-    assert [line.split() for line in one.out.splitlines()[-2:]] == [["UAS", "-", "-", "-"], ["LAS", "-", "-", "-"]]
+    assert [line.split() for line in one.out.splitlines()[-2:]] == [
+        ["UAS", "-", "-", "-"],
+        ["LAS", "-", "-", "-"],
+    ]
     assert "3 of 3 words without HEAD" in one.err
     two = vdgi.good("evaluate", "--raw", "gold.conllu", "a.conllu", "b.conllu").out
     assert [line.split()[-3:] for line in two.splitlines()[1:]] == [["100.00", "-", "-"]] * 2
@@ -233,7 +268,11 @@ def random_side(rng: random.Random, text: str) -> str:
             words: list[Word] = []
             for k in range(n):
                 number += 1
-                own = form if n == 1 else rng.choice((f"{begin}.{k}", f"{begin}.{k + 1}.", f"x{begin}.{k}"))
+                own = (
+                    form
+                    if n == 1
+                    else rng.choice((f"{begin}.{k}", f"{begin}.{k + 1}.", f"x{begin}.{k}"))
+                )
                 head = 0 if number == root else root
                 upos, relation = rng.choice(("NOUN", "VERB")), rng.choice(("a", "a:b", "c"))
                 words.append((own, upos, head, "root" if head == 0 else relation))
@@ -254,9 +293,12 @@ json.dump(found, sys.stdout)
 
 
 def official_scores(pairs: list[list[str]]) -> list[dict[str, list[int]]]:
-    """Right, gold and found of each metric, by the official script, which is under the MPL: a process of its own."""
+    """Right, gold and found of each metric, by the official script, which is under the MPL: a
+    process of its own."""
     command = [sys.executable, "-c", OFFICIAL]
-    done = subprocess.run(command, input=json.dumps(pairs), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, input=json.dumps(pairs), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     scores: list[dict[str, list[int]]] = json.loads(done.stdout)
     return scores
@@ -278,9 +320,11 @@ def test_scores_equal_the_official_ones(tmp_path: Path) -> None:
 
 
 def changed(text: str, rng: random.Random) -> str:
-    """Another annotation of the same characters: sentences joined, tokens whole, and tags, relations, heads changed.
+    """Another annotation of the same characters: sentences joined, tokens whole, and tags,
+    relations, heads changed.
 
-    A multiword token becomes one word now and then; what was attached to its words is attached to the root.
+    A multiword token becomes one word now and then; what was attached to its words is attached to
+    the root.
     """
     blocks = []
     for number, one in enumerate(text.strip("\n").split("\n\n")):
@@ -297,7 +341,9 @@ def changed(text: str, rng: random.Random) -> str:
             elif last:
                 words.append([*row, "range"])
         places = {row[0]: n for n, row in enumerate((r for r in words if len(r) == 10), 1)}
-        root = next((place for name, place in places.items() if "-" not in name and rng.random() < 0.3), 1)
+        root = next(
+            (place for name, place in places.items() if "-" not in name and rng.random() < 0.3), 1
+        )
         lines = []
         for row in words:
             cells = row[:10]
@@ -343,13 +389,17 @@ def test_scores_of_real_treebanks_equal_the_official_ones(tmp_path: Path, data_d
     rng, pairs, ours = random.Random(4), [], []
     for name in ("UD_Welsh", "UD_Tamil", "UD_Coptic", "UD_Vietnamese", "UD_Thai", "UD_Italian"):
         path = next((data_dir / "ud2").glob(f"{name}-*/*-ud-test*.conllu"))
-        text = "\n\n".join(path.read_text(encoding="utf-8").strip("\n").split("\n\n")[:200]) + "\n\n"
+        text = (
+            "\n\n".join(path.read_text(encoding="utf-8").strip("\n").split("\n\n")[:200]) + "\n\n"
+        )
         sides = [tmp_path / f"{name}-{side}.conllu" for side in ("gold", "parsed")]
         sides[0].write_text(text, encoding="utf-8")
         sides[1].write_text(changed(text, rng), encoding="utf-8")
         pairs.append([str(side) for side in sides])
         (found,) = score_files(sides[0], sides[1:]).values()
-        ours.append({metric: [score.right, score.gold, score.found] for metric, score in found.items()})
+        ours.append(
+            {metric: [score.right, score.gold, score.found] for metric, score in found.items()}
+        )
         assert 0 < found["LAS"].right < found["UAS"].right < found["Words"].right
         assert found["Sentences"].right < found["Sentences"].gold
     for mine, official in zip(ours, official_scores(pairs), strict=True):
@@ -369,12 +419,20 @@ def test_the_command_prints_f1_of_every_metric(vdgi: Vdgi, folder: Path) -> None
     assert found["parses"]["parsed.conllu"]["UAS"]["right"] == 2
 
 
-@pytest.mark.parametrize("command", [["evaluate"], ["evaluate", "--raw"], ["evaluate", "--agreement"]])
-def test_texts_that_differ_by_normalisation_only_are_told_so(vdgi: Vdgi, folder: Path, command: list[str]) -> None:
+@pytest.mark.parametrize(
+    "command", [["evaluate"], ["evaluate", "--raw"], ["evaluate", "--agreement"]]
+)
+def test_texts_that_differ_by_normalisation_only_are_told_so(
+    vdgi: Vdgi, folder: Path, command: list[str]
+) -> None:
     for name, form in (("nfc", "\u00e9"), ("nfd", "e\u0301"), ("other", "e")):
         text = block((form, "NOUN", 2, "nsubj"), ("c", "VERB", 0, "root"))
         Path(f"{name}.conllu").write_text(text, encoding="utf-8")
     same = "they differ only in Unicode normalisation (NFC/NFD) (bring both to one form"
-    for names, expected in ((("nfc", "nfd"), True), (("nfd", "nfc"), True), (("nfc", "other"), False)):
+    for names, expected in (
+        (("nfc", "nfd"), True),
+        (("nfd", "nfc"), True),
+        (("nfc", "other"), False),
+    ):
         found = vdgi(*command, *(f"{name}.conllu" for name in names))
         assert (found.status, same in found.err) == (3, expected), found.err

@@ -1,4 +1,5 @@
-"""Bootstrap intervals and tests: against all resamples of tiny inputs, on simulated data, by their laws."""
+"""Bootstrap intervals and tests: against all resamples of tiny inputs, on simulated data, by their
+laws."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def test_interval_is_that_of_all_resamples(correct: list[int], level: float) -> 
     found = interval(correct, WORDS, draws=40_000, level=level)
     assert found.estimate == sum(correct) / sum(WORDS)
     for limit, quantile in ((found.low, (1 - level) / 2), (found.high, (1 + level) / 2)):
-        # The limit must be a quantile up to the error of 40,000 draws: 4 standard errors are below 0.01.
+        # The limit must be a quantile up to the error of 40,000 draws: 4 standard errors are below
+        # 0.01.
         assert np.mean(exact < limit - 1e-9) <= quantile + 0.01
         assert np.mean(exact <= limit + 1e-9) >= quantile - 0.01
 
@@ -55,7 +57,8 @@ def test_p_is_that_of_all_resamples() -> None:
 
 
 def test_drawn_together_not_apart() -> None:
-    # Sentences are hard or easy for both systems alike; scored on separate draws, the gap would vary.
+    # Sentences are hard or easy for both systems alike; scored on separate draws, the gap would
+    # vary.
     ours, theirs = [9, 0] * 20, [8, 0] * 20
     found = difference(ours, theirs, [10] * 40)
     assert found.low > 0
@@ -75,12 +78,15 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
     for seed in range(400):
         found = interval(*simulated(rng, 80, 0.6), draws=500, seed=seed)
         hits += found.low <= 0.6 <= found.high
-    assert 0.91 <= hits / 400 <= 0.98  # 3 standard errors are 0.033; a percentile interval is a little narrow
+    # 3 standard errors are 0.033; a percentile interval is a little narrow
+    assert 0.91 <= hits / 400 <= 0.98
 
 
 def sentences() -> st.SearchStrategy[list[tuple[int, int, int]]]:
     """Words right of two systems, and words."""
-    one = st.integers(1, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.integers(0, n), st.just(n)))
+    one = st.integers(1, 30).flatmap(
+        lambda n: st.tuples(st.integers(0, n), st.integers(0, n), st.just(n))
+    )
     return st.lists(one, min_size=1, max_size=30)
 
 
@@ -104,8 +110,13 @@ def test_limits(rows: list[tuple[int, int, int]], level: float) -> None:
 @given(sentences())
 def test_laws(rows: list[tuple[int, int, int]]) -> None:
     ours, theirs, words = (np.array(column) for column in zip(*rows))
-    gap, turned = difference(ours, theirs, words, draws=200), difference(theirs, ours, words, draws=200)
-    assert (turned.estimate, turned.low, turned.high) == pytest.approx((-gap.estimate, -gap.high, -gap.low))
+    gap, turned = (
+        difference(ours, theirs, words, draws=200),
+        difference(theirs, ours, words, draws=200),
+    )
+    assert (turned.estimate, turned.low, turned.high) == pytest.approx(
+        (-gap.estimate, -gap.high, -gap.low)
+    )
     assert turned.p == gap.p
     same = difference(ours, ours, words, draws=200)
     assert (same.estimate, same.low, same.high, same.p) == (0, 0, 0, 1)

@@ -1,4 +1,5 @@
-"""Filters, punctuation and protocols, against naive definitions that share no code with the package."""
+"""Filters, punctuation and protocols, against naive definitions that share no code with the
+package."""
 
 from __future__ import annotations
 
@@ -15,14 +16,19 @@ from hypothesis import strategies as st
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.filtering import Dropped, prepare
 from dynet_vdgi.conllu.protocols import AS_RELEASED, STANDARD, protocol_of
-from dynet_vdgi.conllu.punctuation import heads_without, is_projective, restore_punctuation, without_punctuation
+from dynet_vdgi.conllu.punctuation import (
+    heads_without,
+    is_projective,
+    restore_punctuation,
+    without_punctuation,
+)
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.evaluation.branching import left_branching, right_branching
 
 LANGUAGES = ("eu", "nl", "fr")
 
-# README of the data, section 5: sentences, words, left, right (DDA in per cent); projective sentences, left,
-# right of these. For at most 15 and 40 words and for all.
+# README of the data, section 5: sentences, words, left, right (DDA in per cent); projective
+# sentences, left, right of these. For at most 15 and 40 words and for all.
 BASELINES = {
     ("eu", 15): (1411, 12851, 25.7, 25.7, 1166, 26.7, 25.9),
     ("eu", 40): (1799, 20470, 25.4, 25.7, 1390, 26.5, 25.8),
@@ -76,7 +82,8 @@ def subsets(n_words: int) -> Iterator[tuple[int, ...]]:
 
 @st.composite
 def projective_tree(draw: st.DrawFn, max_words: int = 14) -> tuple[int, ...]:
-    """Every projective tree with one root can come out: a root, then trees on both sides of it, and so on."""
+    """Every projective tree with one root can come out: a root, then trees on both sides of it, and
+    so on."""
     n_words = draw(st.integers(1, max_words))
     heads = [0] * n_words
     todo = [(1, n_words, 0)]  # words first..last form one subtree below head
@@ -95,7 +102,9 @@ def projective_tree(draw: st.DrawFn, max_words: int = 14) -> tuple[int, ...]:
 @st.composite
 def tagged_tree(draw: st.DrawFn) -> Sentence:
     heads = draw(projective_tree())
-    tags = draw(st.lists(st.sampled_from(["PUNCT", "NOUN"]), min_size=len(heads), max_size=len(heads)))
+    tags = draw(
+        st.lists(st.sampled_from(["PUNCT", "NOUN"]), min_size=len(heads), max_size=len(heads))
+    )
     return sentence_of(tags, heads)
 
 
@@ -124,7 +133,8 @@ def test_removal_by_hand() -> None:
     heads = (2, 5, 2, 3, 0, 4)  # 6 -> 4 -> 3 -> 2 -> 5
     assert heads_without(heads, (1, 2, 3, 5, 6)) == (2, 4, 2, 0, 3)
     assert heads_without(heads, (1, 5, 6)) == (2, 0, 2)
-    assert heads_without((3, 1, 0, 3, 3), (1, 2, 4, 5)) == (0, 1, 1, 1)  # the first orphan becomes the root
+    # the first orphan becomes the root
+    assert heads_without((3, 1, 0, 3, 3), (1, 2, 4, 5)) == (0, 1, 1, 1)
     assert heads_without((2, 0, 0), (1, 3)) == (2, 0)  # two roots, one of them removed
     assert heads_without((2, 3, 2, 0), (1, 4)) == (2, 0)  # a cycle among removed words
 
@@ -180,10 +190,14 @@ def restored(text: str, kept_heads: Sequence[int]) -> dict[str, str]:
     forms = text.split()
     kept = [k for k, form in enumerate(forms, 1) if form[0].isalnum()]
     heads = restore_punctuation(kept_heads, kept, forms)
-    return {f"{k}{form}": forms[heads[k - 1] - 1] for k, form in enumerate(forms, 1) if k not in kept}
+    return {
+        f"{k}{form}": forms[heads[k - 1] - 1] for k, form in enumerate(forms, 1) if k not in kept
+    }
 
 
-def test_a_mark_belongs_to_the_dependent_of_the_innermost_arc_over_it_and_the_last_one_to_the_root() -> None:
+def test_a_mark_belongs_to_the_dependent_of_the_innermost_arc_over_it_and_the_last_one_to_the_root() -> (
+    None
+):
     found = restored("We saw , as told , Ann , who left , and Bo .", (2, 0, 4, 2, 2, 7, 5, 9, 5))
     assert found == {"3,": "told", "6,": "Ann", "8,": "left", "11,": "Bo", "14.": "saw"}
 
@@ -241,7 +255,8 @@ def test_prepare_standard() -> None:
 
 def test_prepare_as_released() -> None:
     sentences = [
-        sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 1)),  # crossing only because of the punctuation
+        # crossing only because of the punctuation
+        sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 1)),
         sentence_of(["PUNCT"], (0,)),
         sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 2)),
         sentence_of(["NOUN", "PUNCT"], None),
@@ -259,7 +274,9 @@ def test_prepare_as_released() -> None:
     st.none() | st.integers(2, 5),
     st.integers(1, 2),
 )
-def test_filters_partition_their_input(sentences: list[Sentence], name: str, max_len: int | None, min_len: int) -> None:
+def test_filters_partition_their_input(
+    sentences: list[Sentence], name: str, max_len: int | None, min_len: int
+) -> None:
     protocol = protocol_of(name)
     result = prepare(sentences, protocol, max_len, min_len)
     assert len(result.sentences) + sum(d.sentences for d in result.dropped) == len(sentences)
@@ -327,7 +344,11 @@ def test_columns_of_words_and_removed_punctuation_are_carried_along() -> None:
     )
     kept, positions = without_punctuation(sentence)
     assert positions == (2, 5)
-    assert (kept.lemmas, kept.xpos, kept.feats) == (("dog", "bark"), ("NNS", "VBP"), ("Number=Plur", "_"))
+    assert (kept.lemmas, kept.xpos, kept.feats) == (
+        ("dog", "bark"),
+        ("NNS", "VBP"),
+        ("Number=Plur", "_"),
+    )
     assert (kept.deprels, kept.upos, kept.heads) == (("nsubj", "root"), (), (2, 0))
     assert kept.gaps == ("«", ", !", ".")
     again, _ = without_punctuation(kept, frozenset({"NOUN"}))

@@ -22,7 +22,13 @@ from dynet_vdgi.experiments.tables import TableRow, recorded
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings, preset_names
 
-SMALL = json.dumps([f"{section}.{name}={v}" for section, values in tiny.SMALL.items() for name, v in values.items()])
+SMALL = json.dumps(
+    [
+        f"{section}.{name}={v}"
+        for section, values in tiny.SMALL.items()
+        for name, v in values.items()
+    ]
+)
 LONGER = SMALL.replace("updates=4", "updates=60")
 
 PLAN = f"""
@@ -104,26 +110,36 @@ def test_faults_in_a_plan_or_a_command(folder, vdgi, old, new, status, message):
     assert not Path("out").exists() or not list(Path("out").glob("xx"))
 
 
-@pytest.mark.parametrize("path", sorted((resources() / "experiments").glob("*.toml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((resources() / "experiments").glob("*.toml")), ids=lambda p: p.stem
+)
 def test_plans_that_come_with_the_package(path):
     content = plan.load(path)
     for system in content.systems:
         if system.name in preset_names():
-            assert system.presets == (system.name,) != system.set, "called like a preset, it is that preset"
+            assert system.presets == (system.name,) != system.set, (
+                "called like a preset, it is that preset"
+            )
         for treebank in content.treebanks:
             if system.covers(treebank.name):
-                assignments = [text.replace("{treebank}", "xx") for text in (*system.set, *treebank.set)]
+                assignments = [
+                    text.replace("{treebank}", "xx") for text in (*system.set, *treebank.set)
+                ]
                 load_settings([*system.presets, *treebank.presets], assignments)
 
 
 def test_the_plans_of_the_paper_find_their_data(data_dir):
-    files = jobs_of(plan.path_of("paper-ud"), "nl", data=str(data_dir))["nl/WeaklySupervised/1"].files
+    files = jobs_of(plan.path_of("paper-ud"), "nl", data=str(data_dir))[
+        "nl/WeaklySupervised/1"
+    ].files
     named = {key: [Path(name).name for name in names] for key, names in files.items()}
     assert named["train"] == ["nl-ud-train-part-silver.conllu", "nl-ud-train-part-gold.conllu"]
     assert named["expectations"] == ["nl-ud-train-part-gold.conllu", "nl-ud-dev.conllu"]
     assert named["dev"] == []
     found = jobs_of(plan.path_of("paper-ud-released"), "fr", data=str(data_dir))
-    assert [Path(name).name for name in found["fr/UniversalRules-released/1"].files["dev"]] == ["fr-ud-dev.conllu"]
+    assert [Path(name).name for name in found["fr/UniversalRules-released/1"].files["dev"]] == [
+        "fr-ud-dev.conllu"
+    ]
     assert "fr/baselines/as_released" in found
 
 
@@ -152,12 +168,19 @@ def test_a_release_is_found_and_all_files_are_of_one_source(folder):
 
     release("UD_French/fr", "train.conllu", "dev.conllu")  # UD 2.0 came without test sets
     release("own/x", "test.conllu")
-    with pytest.raises(UsageError, match="no files of treebank 'fr': looked for UD_French/fr-ud-train"):
+    with pytest.raises(
+        UsageError, match="no files of treebank 'fr': looked for UD_French/fr-ud-train"
+    ):
         found()
     for name in ("train", "t"):
         tiny.write(Path("own", f"{name}.conllu"))
     assert found() == "own/train.conllu own/t.conllu"
-    release("ud-treebanks-v2.9/UD_French-GSD/fr_gsd", "train-a.conllu.gz", "train-b.conllu.gz", "test.conllu.gz")
+    release(
+        "ud-treebanks-v2.9/UD_French-GSD/fr_gsd",
+        "train-a.conllu.gz",
+        "train-b.conllu.gz",
+        "test.conllu.gz",
+    )
     stem = "ud-treebanks-v2.9/UD_French-GSD/fr_gsd-ud"
     assert found() == f"{stem}-train-a.conllu.gz {stem}-train-b.conllu.gz {stem}-test.conllu.gz"
     release("ud-treebanks-v2.10/UD_French-GSD/fr_gsd")
@@ -195,8 +218,11 @@ def test_a_record_changes_with_what_the_result_follows_from(folder, old, new, ch
     for label in ("xx/first/1", "xx/fine/1"):
         start = {"start"} if "fine" in label and changed - {"scoring"} else set()
         parts = after[label].parts
-        wanted = changed | ({"scoring"} if new.startswith(("set", "presets")) else set())  # no lengths = [4]
-        assert {name for name, value in parts.items() if before[label].parts[name] != value} == wanted | start
+        # no lengths = [4]
+        wanted = changed | ({"scoring"} if new.startswith(("set", "presets")) else set())
+        assert {
+            name for name, value in parts.items() if before[label].parts[name] != value
+        } == wanted | start
     assert before["xx/first/1"].parts != before["xx/first/2"].parts
 
 
@@ -212,7 +238,13 @@ class Pretended:
         if this.label in self.failing:
             return self.failing[this.label]
         job._make_folder(this)
-        row = TableRow(system=this.system, language="xx", seed=this.seed, dda={"all": 50.0 - this.seed}, commit="c")
+        row = TableRow(
+            system=this.system,
+            language="xx",
+            seed=this.seed,
+            dda={"all": 50.0 - this.seed},
+            commit="c",
+        )
         found = {"parts": this.parts, "rows": [msgspec.to_builtins(row)]}
         (this.folder / tables.RESULT).write_text(json.dumps(found), encoding="utf-8")
         return ""
@@ -221,7 +253,9 @@ class Pretended:
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pretended]:
     def pretend(**failing: str) -> Pretended:
-        done = Pretended({f"xx/{label.replace('_', '/')}": reason for label, reason in failing.items()})
+        done = Pretended(
+            {f"xx/{label.replace('_', '/')}": reason for label, reason in failing.items()}
+        )
         monkeypatch.setattr(job, "in_own_process", done)
         return done
 
@@ -240,7 +274,10 @@ def test_what_is_done_is_not_done_again(folder, vdgi, pretended):
     assert "3 runs: 3 new\n1/3 xx/baselines/standard: scored; about " in first.err
     assert "2/3 xx/first/1: DDA all 49.0, 0 CPU s; about " in first.err
     listed = vdgi.good(*EXPERIMENT, "--dry-run").out.splitlines()
-    assert listed == [*(f"{label}: done" for label in LABELS[:3]), *(f"{label}: new" for label in LABELS[3:])]
+    assert listed == [
+        *(f"{label}: done" for label in LABELS[:3]),
+        *(f"{label}: new" for label in LABELS[3:]),
+    ]
     both = vdgi.good(*EXPERIMENT, "--jobs", "2")
     assert sorted(done.seen[3:]) == LABELS[3:]
     assert "5 runs: 3 done, 2 new\n" in both.err
@@ -301,8 +338,17 @@ def test_a_run_leaves_everything_in_its_folder(whole, vdgi):
     files = ["log.jsonl", "log.txt", "model.vdgi", "result.json", "run.json", "settings.toml"]
     assert names_in(run) == [*files, "xx-test.parsed.conllu"]
     (row,) = recorded(run / "result.json")["rows"]
-    assert (row["system"], row["language"], row["seed"], row["protocol"]) == ("fine", "xx", 2, "standard")
-    assert (row["gold_trees"], row["test"], list(row["dda"])) == ("", "xx-test.conllu", ["<=4", "all"])
+    assert (row["system"], row["language"], row["seed"], row["protocol"]) == (
+        "fine",
+        "xx",
+        2,
+        "standard",
+    )
+    assert (row["gold_trees"], row["test"], list(row["dda"])) == (
+        "",
+        "xx-test.conllu",
+        ["<=4", "all"],
+    )
     assert min(row["cpu_s"], row["words_per_cpu_s"]) > 0
     scored = vdgi.good("evaluate", folder / "xx-test.conllu", run / "xx-test.parsed.conllu").out
     assert f"{row['dda']['all']:.1f}" in scored
@@ -319,7 +365,9 @@ def test_the_command_in_a_log_gives_the_same_model(whole, vdgi, monkeypatch):
     monkeypatch.chdir(whole[0])
     words = Path("out/xx/fine/2/log.txt").read_text(encoding="utf-8").splitlines()[0].split()[2:]
     vdgi.good(*words[:-1], "again")
-    ends = [model_file.load(f"{out}/model.vdgi", training=True) for out in ("out/xx/fine/2", "again")]
+    ends = [
+        model_file.load(f"{out}/model.vdgi", training=True) for out in ("out/xx/fine/2", "again")
+    ]
     assert tiny.same_arrays(ends[0].training, ends[1].training)
     assert ends[0].provenance.command == ("vdgi", *words)
 
@@ -332,7 +380,10 @@ def test_other_test_sentences_are_scored_without_training(whole, vdgi, folder, m
     err = vdgi.good(*FIRST_ONLY, "--seeds", "1").err
     assert "2 runs: 2 resume\n" in err
     assert Path("out/xx/first/1/model.vdgi").read_bytes() == model
-    assert Path("out/xx/first/1/xx-test.parsed.conllu").read_text(encoding="utf-8").count("sent_id") == 5
+    assert (
+        Path("out/xx/first/1/xx-test.parsed.conllu").read_text(encoding="utf-8").count("sent_id")
+        == 5
+    )
 
 
 def begun(run: Path) -> Callable[[], bool]:

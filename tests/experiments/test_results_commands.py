@@ -1,4 +1,5 @@
-"""Every command on the pages of results runs today: verbs, options, plans, systems, presets, scripts."""
+"""Every command on the pages of results runs today: verbs, options, plans, systems, presets,
+scripts."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def commands(text: str) -> Iterator[list[str]]:
     fenced = re.findall(r"^```sh\n(.*?)```", joined, re.DOTALL | re.MULTILINE)
     indented = re.findall(r"^    (\S.*)$", joined, re.MULTILINE)
     for line in [line for block in fenced for line in block.splitlines()] + indented:
-        words = [word for word in shlex.split(line.partition(" > ")[0], comments=True) if word != "..."]
+        words = [
+            word for word in shlex.split(line.partition(" > ")[0], comments=True) if word != "..."
+        ]
         if words and words[0] in _PROGRAMS:
             yield words
 

@@ -1,4 +1,5 @@
-"""Every script of experiments runs, on the demo treebank and with as little work as it can be given."""
+"""Every script of experiments runs, on the demo treebank and with as little work as it can be
+given."""
 
 from __future__ import annotations
 
@@ -65,9 +66,16 @@ RUNS = {
     ),
     "parsing_speed": (
         f"--train '{DEV}' --test '{DEV}' --repeats 1 --seconds 0 --iterations 1 --rows rows.csv",
-        ["| LC-DMV, published | 663 | 193 | 74 | 0.11 |", "| lexicalised, one at a time (here) | ", "| all / <=15 |"],
+        [
+            "| LC-DMV, published | 663 | 193 | 74 | 0.11 |",
+            "| lexicalised, one at a time (here) | ",
+            "| all / <=15 |",
+        ],
     ),
-    "label_table": (f"{LISTED} --tables ud2", ["|  | verbs | ud2 | ud2, nsubj | ud2, obj |", "| xx |"]),
+    "label_table": (
+        f"{LISTED} --tables ud2",
+        ["|  | verbs | ud2 | ud2, nsubj | ud2, obj |", "| xx |"],
+    ),
     "own_relations": (f"{LISTED} --trees 5", ["|  | UD | universal part | upper case |", "| xx |"]),
     "whole_program": (
         f"'{DEV}' --words 300 --repeats 1",
@@ -77,7 +85,12 @@ RUNS = {
     "validate": (f"{DEMO_LISTED} --out parses", ["| xx |", "Level 3 by kind"]),
     "annotate": (
         f"--language xx '{DEV}' --sentences 4 --every 2 --rows rows.jsonl",
-        ["| this program |", "| never learns | 100.0 | 100.0 |", "| labels, this program |", "order: choose"],
+        [
+            "| this program |",
+            "| never learns | 100.0 | 100.0 |",
+            "| labels, this program |",
+            "order: choose",
+        ],
     ),
     "annotate_changes": ("--sentences 12 --changes 8", ["| 8 |", "CPU ms a change"]),
     "annotate_text": (
@@ -88,11 +101,19 @@ RUNS = {
         "--language xx ud2.conllu --whole --sentences 1 --rows rows.jsonl",
         ["| as before |", "| xx | 1 |", "xx: 1 of 1 sentences equal; other cells by column: {}"],
     ),
-    "feature_bundles": ("--data '{folder}' --treebanks treebanks.csv --out out.txt", ["1 bundles of 1 tags"]),
+    "feature_bundles": (
+        "--data '{folder}' --treebanks treebanks.csv --out out.txt",
+        ["1 bundles of 1 tags"],
+    ),
     "few_trees": (
         f"{LISTED} --rows rows.jsonl --trees 0 3 --shuffles 1 --both --universal scorer.vdgi "
         "--systems this universal partial 'trees only' --picture curves.svg",
-        ["| this, exact | - |", "| universal, fast | ", "| trees only | - |", "| labels on gold heads |"],
+        [
+            "| this, exact | - |",
+            "| universal, fast | ",
+            "| trees only | - |",
+            "| labels on gold heads |",
+        ],
     ),
     "tokenising": (
         f"{LISTED} --sentences 20 --random 20",
@@ -128,7 +149,11 @@ RUNS = {
     ),
     "guessed_tags": (
         f"universal=xx {LISTED} --tagged 20 --most 20 --out rows.csv",
-        ["python experiments/guessed_tags.py", "20 gold mean of 1 uas ", "20 retagged mean of 1 uas "],
+        [
+            "python experiments/guessed_tags.py",
+            "20 gold mean of 1 uas ",
+            "20 retagged mean of 1 uas ",
+        ],
     ),
     "retagger": (
         "score --data '{folder}' --set demo --tagged 5 --out rows.csv",
@@ -141,7 +166,8 @@ SHARED = {"languages", "measuring", "result_rows", "result_tables", "udpipe"}
 """Modules that are no scripts."""
 
 PAGES = {"curves", "figures", "page_tables", "replication", "table_rows"}
-"""Those that write tables, figures and pictures of the documentation; see tests/project/test_docs.py."""
+"""Those that write tables, figures and pictures of the documentation; see
+tests/project/test_docs.py."""
 
 
 def demo_in(folder: Path) -> None:
@@ -163,7 +189,13 @@ def run(script: str, arguments: str, folder: Path) -> str:
     ]
     environment = {**os.environ, "PYTHONPATH": path}
     result = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -175,17 +207,27 @@ def test_every_script_is_tested() -> None:
 
 def test_every_script_makes_committed_rows_or_a_page_names_it() -> None:
     """Of figures.csv the commands count, too."""
-    paths = [*(ROOT / "docs").rglob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "docs" / "results" / "figures.csv"]
+    paths = [
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "docs" / "results" / "figures.csv",
+    ]
     paths += [*(ROOT / "run").glob("*.sh"), *(ROOT / "resources").rglob("*.txt")]
     texts = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     assert [name for name in sorted(RUNS) if f"experiments/{name}.py" not in texts] == []
 
 
 def written_bundles(folder: Path) -> None:
-    """Treebanks in which one bundle has three branches, and another has two and a treebank that is not free."""
+    """Treebanks in which one bundle has three branches, and another has two and a treebank that is
+    not free."""
     word = "1\ta\ta\tNOUN\t_\t{}\t0\troot\t_\t_\n\n"
     rows = ["files,branch,licence"]
-    for name, bundles, licence in (("a", "AB", "CC0"), ("b", "AB", "CC0"), ("c", "A", "CC0"), ("d", "B", "NC")):
+    for name, bundles, licence in (
+        ("a", "AB", "CC0"),
+        ("b", "AB", "CC0"),
+        ("c", "A", "CC0"),
+        ("d", "B", "NC"),
+    ):
         text = "".join(word.format(f"Case={one}") for one in bundles)
         (folder / f"{name}.conllu").write_text(text, encoding="utf-8")
         rows.append(f"{name}.conllu,{name},{licence}")
@@ -195,7 +237,9 @@ def written_bundles(folder: Path) -> None:
 @pytest.mark.parametrize("script", sorted(RUNS))
 def test_script_prints_its_tables(script: str, tmp_path: Path) -> None:
     if script == "validate":
-        pytest.importorskip("udtools", reason="the validator of Universal Dependencies is not installed")
+        pytest.importorskip(
+            "udtools", reason="the validator of Universal Dependencies is not installed"
+        )
     if script == "annotate_keys":
         pytest.importorskip("playwright", reason="Playwright, of the extra dev, is not installed")
         if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
@@ -204,7 +248,11 @@ def test_script_prints_its_tables(script: str, tmp_path: Path) -> None:
     if script == "few_trees":
         written_scorer(tmp_path, random_scorer())
     if script in ("annotate_keys", "annotate_text"):  # the page has the tags of UD 2
-        demo = (tmp_path / "demo-ud-dev.conllu").read_text(encoding="utf-8").replace("\tCONJ\t", "\tCCONJ\t")
+        demo = (
+            (tmp_path / "demo-ud-dev.conllu")
+            .read_text(encoding="utf-8")
+            .replace("\tCONJ\t", "\tCCONJ\t")
+        )
         (tmp_path / "ud2.conllu").write_text(demo, encoding="utf-8")
     if script == "feature_bundles":
         written_bundles(tmp_path)

@@ -30,7 +30,9 @@ def run(system: str, language: str, seed: int, *dda: float, **more: Any) -> Tabl
         "dda": figures,
         "commit": "c1",
     }
-    return TableRow(**{"cpu_s": 10.5, "words_per_cpu_s": 1000.0 * seed, "protocol": "standard"} | row | more)
+    return TableRow(
+        **{"cpu_s": 10.5, "words_per_cpu_s": 1000.0 * seed, "protocol": "standard"} | row | more
+    )
 
 
 FIGURES = {
@@ -63,7 +65,10 @@ def folder_of(folder: Path, rows: Sequence[TableRow] = ROWS) -> Path:
 
 def shown(found: Sequence[TextTable]) -> list[dict[str, list[str]]]:
     """The cells of each table by the labels of its lines; `` is the heading."""
-    return [{line[0].replace("&nbsp;", ""): [*line[1:]] for line in (table.heading, *table.rows)} for table in found]
+    return [
+        {line[0].replace("&nbsp;", ""): [*line[1:]] for line in (table.heading, *table.rows)}
+        for table in found
+    ]
 
 
 def notes(found: Sequence[TextTable]) -> list[str]:
@@ -87,7 +92,10 @@ def test_markdown(tmp_path, vdgi):
 def test_one_language_has_one_table_and_each_protocol_its_own():
     released = [run("weak", "fr", 1, 1, 2, 3, protocol="as_released")]
     found = tables.overview([row for row in ROWS if row.language == "fr"] + released)
-    assert [table.title for table in found] == ["DDA, protocol standard, fr", "DDA, protocol as_released, fr"]
+    assert [table.title for table in found] == [
+        "DDA, protocol standard, fr",
+        "DDA, protocol as_released, fr",
+    ]
     assert found[0].heading == ["", "fr <=15", "fr <=40", "fr all"]
     assert shown(found)[1] == {"": ["fr <=15", "fr <=40", "fr all"], "weak": ["1.0", "2.0", "3.0"]}
     assert "Over 1 seed." in found[1].notes
@@ -120,12 +128,18 @@ def test_the_published_figures_are_sound():
         assert re.fullmatch(r"all|<=[1-9][0-9]*", figure.length)
         assert figure.metric in ("DDA", "UDA", "tokens_per_second")
         most = figure.mean if figure.best is None else figure.best
-        assert 0 <= figure.mean <= most <= (math.inf if figure.metric == "tokens_per_second" else 100)
+        assert (
+            0 <= figure.mean <= most <= (math.inf if figure.metric == "tokens_per_second" else 100)
+        )
     found = {(f.table, f.model, f.dataset, f.length): f for f in figures}
     one = found["Li2019-T6", "UnivRules", "UD1.4-French", "<=15"]
     assert (one.mean, one.best, one.std) == (59.9, 61.6, None)
     for length in ("<=15", "<=40"):  # the paper's averages are those of its columns
-        row = {f.dataset: f for k, f in found.items() if (k[0], k[1], k[3]) == ("Li2019-T6", "UnivRules", length)}
+        row = {
+            f.dataset: f
+            for k, f in found.items()
+            if (k[0], k[1], k[3]) == ("Li2019-T6", "UnivRules", length)
+        }
         average = row.pop("UD1.4-Average")
         assert average.mean == pytest.approx(sum(f.mean for f in row.values()) / 8, abs=0.06)
         assert average.best == pytest.approx(sum(f.best or 0 for f in row.values()) / 8, abs=0.06)
@@ -154,7 +168,10 @@ def test_beside_the_paper():
     assert speed["UniversalRules (here)"] == ["2000 (3000) ± 1000"]
     assert not any(name in BASELINES for name in speed)
     for without in (BASE, [row for row in ROWS if row.language == "eu"]):  # no speed, and no French
-        with pytest.raises(UsageError, match="no published figures .Li2019-T7. for the languages and lengths of these"):
+        with pytest.raises(
+            UsageError,
+            match="no published figures .Li2019-T7. for the languages and lengths of these",
+        ):
             tables.beside(without, "Li2019-T7")
 
 
@@ -162,9 +179,9 @@ def test_rows_of_systems_that_learn_nothing_name_their_rules():
     row = run("rules only", "fr", 0, 1, 2, 3, rules="ud")
     for found in (tables.overview([row, *RUNS]), tables.beside([row, *RUNS], "paper")):
         labels = [line[0] for table in found for line in table.rows]
-        assert [label.replace("&nbsp;", "")[:14] for label in labels if "rules" in label] == ["rules only: ud"] * len(
-            found
-        )
+        assert [label.replace("&nbsp;", "")[:14] for label in labels if "rules" in label] == [
+            "rules only: ud"
+        ] * len(found)
 
 
 def test_other_data_than_the_papers_is_named():
@@ -173,7 +190,9 @@ def test_other_data_than_the_papers_is_named():
         run("UniversalRules", "fr", 1, 1, 2, 3, test=test, is_ud2=True),
         run("best", "fr", 1, 1, protocol="as_released"),
     ]
-    found = notes(tables.beside([*rows, run("best", "eu", 1, 1, test="ud14/eu-ud-test.conllu")], "Li2019-T6"))
+    found = notes(
+        tables.beside([*rows, run("best", "eu", 1, 1, test="ud14/eu-ud-test.conllu")], "Li2019-T6")
+    )
     assert f"Test files here: fr {test}; eu ud14/eu-ud-test.conllu." in found
     assert "Warning: published on UD 1.4, but UD 2 here, which cannot be compared: fr." in found
     assert any(note.startswith("Protocol as_released (best): punctuation kept") for note in found)

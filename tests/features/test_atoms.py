@@ -78,7 +78,8 @@ def test_no_punctuation_between_words_is_none_at_all(gaps):
 def test_sentences_lie_one_after_the_other_whatever_was_packed_before():
     atoms, short = Atoms(), Sentence(("a",), ("X",))
     atoms.pack([short])
-    atoms.pack([Sentence((f"w{k}",), ("X",)) for k in range(300)])  # more types than there was room for
+    # more types than there was room for
+    atoms.pack([Sentence((f"w{k}",), ("X",)) for k in range(300)])
     packed = atoms.pack([DOGS, short, Sentence((), ())])
     assert packed.first.tolist() == [0, 3, 4, 4]
     assert len(packed.rows) == 4 + 3 * 4
@@ -98,7 +99,10 @@ def test_templates_with_optional_atoms_come_last():
 
 
 def test_numbers_of_a_template_do_not_depend_on_the_others():
-    some, one = table_of(("s0.T", "b0.W"), ATOMS, (), seed=1), table_of(("b0.W",), ATOMS, (), seed=1)
+    some, one = (
+        table_of(("s0.T", "b0.W"), ATOMS, (), seed=1),
+        table_of(("b0.W",), ATOMS, (), seed=1),
+    )
     assert some.of_template[1] == one.of_template[0]
     assert table_of(("b0.W",), ATOMS, (), seed=2).of_template[0] != one.of_template[0]
     assert len(np.unique(some.of_atom)) == len(ATOMS)

@@ -15,7 +15,13 @@ from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.atoms import Atoms
 from dynet_vdgi.few_trees import arc_features
-from dynet_vdgi.few_trees.arc_crf import LEAST_SHARE, SHARE_RATE, ArcCrf, gradients_of, share_of_base
+from dynet_vdgi.few_trees.arc_crf import (
+    LEAST_SHARE,
+    SHARE_RATE,
+    ArcCrf,
+    gradients_of,
+    share_of_base,
+)
 from dynet_vdgi.inference import eisner
 
 in_numba = ByNumba(arc_features)
@@ -50,14 +56,17 @@ def test_without_trees_it_is_the_base():
     base, crf = RandomBase(), ArcCrf(**SMALL).fit([], RandomBase())
     for sentence in trees(6):
         assert (crf.scores(sentence) == base.potentials(sentence)).all()
-        assert crf.marginals([sentence])[0] == pytest.approx(eisner.marginals(base.potentials(sentence)))
+        assert crf.marginals([sentence])[0] == pytest.approx(
+            eisner.marginals(base.potentials(sentence))
+        )
 
 
 def test_likelihood_of_partial_trees_is_the_sum_over_all_trees_that_contain_them():
     sentence = trees(1)[0]
     crf = some_crf([sentence])
     likelihood = {
-        heads: math.exp(log_likelihood(crf, [replace(sentence, heads=heads)])) for heads in projective_trees(5)
+        heads: math.exp(log_likelihood(crf, [replace(sentence, heads=heads)]))
+        for heads in projective_trees(5)
     }
     assert sum(likelihood.values()) == pytest.approx(1)
     for words in ((1,), (2, 4), (1, 2, 3, 4, 5)):
@@ -118,7 +127,9 @@ def test_learning_raises_the_likelihood_and_finds_the_trees():
     after = ArcCrf(**SMALL).fit(gold, RandomBase())
     assert log_likelihood(after, gold) > log_likelihood(before, gold) + 10
     assert accuracy(gold, parsed_by(after, gold)) == 1
-    assert accuracy(trees(6, 100), parsed_by(after, trees(6, 100))) > accuracy(gold, parsed_by(before, gold))
+    assert accuracy(trees(6, 100), parsed_by(after, trees(6, 100))) > accuracy(
+        gold, parsed_by(before, gold)
+    )
 
 
 def test_a_step_goes_where_the_slopes_are():

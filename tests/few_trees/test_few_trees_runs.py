@@ -59,7 +59,10 @@ def written(path: str, sentences: Sequence[Sentence]) -> str:
 
 
 def learnt(
-    trees: Sequence[Sentence] = (), text: Sequence[Sentence] = TEXT, *said: str, out: Path | None = None
+    trees: Sequence[Sentence] = (),
+    text: Sequence[Sentence] = TEXT,
+    *said: str,
+    out: Path | None = None,
 ) -> ModelFile:
     """A model of the default preset."""
     texts = {"": Given(sentences=tuple(text))} if text else {}
@@ -109,7 +112,9 @@ def test_partial_trees_are_read_where_they_are_asked_for(tmp_path: Path) -> None
         (("2", "1"), ":1: no root"),
     ],
 )
-def test_faults_of_partial_trees_are_told_with_their_line(tmp_path: Path, heads: tuple[str, ...], fault: str) -> None:
+def test_faults_of_partial_trees_are_told_with_their_line(
+    tmp_path: Path, heads: tuple[str, ...], fault: str
+) -> None:
     with pytest.raises(DataError) as caught:
         list(read(file_of(tmp_path, *heads), heads="partial"))
     assert fault in str(caught.value)
@@ -138,7 +143,9 @@ def test_without_trees_the_weights_are_those_of_the_student() -> None:
 
 def test_trees_are_learnt_as_the_library_does(few: ModelFile) -> None:
     text = [without_punctuation(sentence)[0] for sentence in TEXT]
-    trees = [without_punctuation(s)[0] for s in (blanked(GOLD[0], 1), blanked(GOLD[1], 2), *GOLD[2:])]
+    trees = [
+        without_punctuation(s)[0] for s in (blanked(GOLD[0], 1), blanked(GOLD[1], 2), *GOLD[2:])
+    ]
     prior = Prior.of_text(load_rules(rules_path("best")), text)
     votes = Dmv(DmvSettings()).fit(text, prior).marginals(text)
     expected = FewTrees().fit(text, trees, prior, votes)
@@ -148,7 +155,9 @@ def test_trees_are_learnt_as_the_library_does(few: ModelFile) -> None:
             assert np.array_equal(few.parameters[name], array), name
     assert few.provenance.recipe == "few-trees"
     n_words = sum(map(len, trees))
-    assert few.provenance.gold_trees == (f"training: 12 trees learnt from, 2 of {n_words} heads free",)
+    assert few.provenance.gold_trees == (
+        f"training: 12 trees learnt from, 2 of {n_words} heads free",
+    )
     assert few.parameters["labels/buckets"].size > 0
 
 
@@ -188,9 +197,18 @@ def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--preset", "best", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
-        (["--preset", "few-trees", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
-        (["--preset", "fixed-lambda", "--treebank", "fr", "like.conllu"], "--treebank makes a universal parser"),
+        (
+            ["--preset", "best", "--treebank", "fr", "like.conllu"],
+            "--treebank makes a universal parser",
+        ),
+        (
+            ["--preset", "few-trees", "--treebank", "fr", "like.conllu"],
+            "--treebank makes a universal parser",
+        ),
+        (
+            ["--preset", "fixed-lambda", "--treebank", "fr", "like.conllu"],
+            "--treebank makes a universal parser",
+        ),
         (["--treebank", "like.conllu"], "a label comes before the files"),
         (["--treebank", "fr"], "name the files of its text after the label"),
         (["--treebank", "fr", "-"], "save standard input"),
@@ -207,7 +225,8 @@ def test_treebanks_of_other_languages_are_for_universal_parsers(
 
 
 def test_guessed_tags_lower_the_confidences(few: ModelFile, folder: Path, vdgi: Vdgi) -> None:
-    """By the share of wrong tags that the notes of a tagger tell: flatter, and lower by two nats if all were wrong."""
+    """By the share of wrong tags that the notes of a tagger tell: flatter, and lower by two nats if
+    all were wrong."""
     model_file.save(folder / "few.vdgi", few)
     gold = "".join(map(unchanged, islice(read(DEMO / "demo-ud-dev.conllu"), 20)))
     noted = re.sub(r"\t[^\t\n]*$", "\tTagConf=0.9", gold, flags=re.MULTILINE)

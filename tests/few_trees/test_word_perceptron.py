@@ -52,7 +52,9 @@ def test_whatever_the_weights_trees_are_projective_with_one_root(n, seed):
 def test_given_heads_are_kept_if_a_projective_tree_contains_them(n, seed, data):
     gold = data.draw(st.sampled_from(projective_trees(min(n, 5))))
     partial = tuple(head if data.draw(st.booleans()) else FREE for head in gold)
-    (parsed,) = random_parser(seed).predict([replace(words(len(gold)), heads=partial)], keep_heads=True)
+    (parsed,) = random_parser(seed).predict(
+        [replace(words(len(gold)), heads=partial)], keep_heads=True
+    )
     assert all(given in (FREE, head) for given, head in zip(partial, parsed.heads))
     assert is_tree(parsed.heads)
     assert not crosses(parsed.heads)
@@ -112,7 +114,9 @@ def test_forms_and_feats_can_be_left_out():
     sentence = trees(1)[0]
     other = replace(sentence, forms=tuple("vwxyz"), feats=())
     parser = random_parser(feats=False, words=False)
-    assert parser.predict_with_margins([sentence])[0][1] == pytest.approx(parser.predict_with_margins([other])[0][1])
+    assert parser.predict_with_margins([sentence])[0][1] == pytest.approx(
+        parser.predict_with_margins([other])[0][1]
+    )
 
 
 def test_it_learns_its_trees():
@@ -123,7 +127,10 @@ def test_it_learns_its_trees():
 
 
 def test_several_seeds_are_averaged():
-    each = [WordPerceptron(log2_buckets=12, orders=1, seed=seed).fit(trees(6)).weights for seed in (1, 2)]
+    each = [
+        WordPerceptron(log2_buckets=12, orders=1, seed=seed).fit(trees(6)).weights
+        for seed in (1, 2)
+    ]
     both = WordPerceptron(log2_buckets=12, orders=2).fit(trees(6)).weights
     assert both == pytest.approx((each[0] + each[1]) / 2, abs=1e-6)
     assert (each[0] != each[1]).any()

@@ -1,7 +1,9 @@
-"""Feeds changed files to every reader for some minutes: `run/fuzz.sh MINUTES [--kind NAME] [--seed N]`.
+"""Feeds changed files to every reader for some minutes: `run/fuzz.sh MINUTES [--kind NAME] [--seed
+N]`.
 
-Anything but the program's own errors is a failure: the first file of each place is kept in tests/fuzz/found,
-and the exit status is 1. One that is mended moves to tests/fuzz/kept, which the tests read.
+Anything but the program's own errors is a failure: the first file of each place is kept in
+tests/fuzz/found, and the exit status is 1. One that is mended moves to tests/fuzz/kept, which the
+tests read.
 """
 
 from __future__ import annotations
@@ -33,14 +35,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("minutes", type=float, help="how long, all kinds together")
     parser.add_argument("--kind", nargs="+", choices=targets.TARGETS, default=list(targets.TARGETS))
-    parser.add_argument("--seed", type=int, default=int(time.time()) * 1000, help="number of the first change")
+    parser.add_argument(
+        "--seed", type=int, default=int(time.time()) * 1000, help="number of the first change"
+    )
     parser.add_argument("--times", type=int, help="changes of each kind, instead of minutes")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     faulthandler.enable()
     tried, failed = dict.fromkeys(arguments.kind, 0), Counter[str]()
     # In memory where there is such a folder: most readers take less time than the disk.
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
+    with tempfile.TemporaryDirectory(
+        dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    ) as name:
         folder = Path(name)
         if {"models", "parsed"} & {*arguments.kind}:
             targets.MODELS.extend(small_models(folder))
@@ -50,16 +56,24 @@ def main() -> int:
                     where = place(error)
                     failed[where] += 1
                     if failed[where] == 1:
-                        print(f"{keep(kind, number, content)}: {where}: {str(error)[:100]}", flush=True)
+                        print(
+                            f"{keep(kind, number, content)}: {where}: {str(error)[:100]}",
+                            flush=True,
+                        )
                 tried[kind] += AT_ONCE
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"seed {arguments.seed}; {', '.join(f'{n} {kind}' for kind, n in tried.items())}; peak {peak:.0f} MB")
-    print(f"{failed.total()} failures at {len(failed)} places" + (f", see {FOUND}" if failed else ""))
+    print(
+        f"seed {arguments.seed}; {', '.join(f'{n} {kind}' for kind, n in tried.items())}; peak {peak:.0f} MB"
+    )
+    print(
+        f"{failed.total()} failures at {len(failed)} places" + (f", see {FOUND}" if failed else "")
+    )
     return int(bool(failed))
 
 
 def turns(arguments: argparse.Namespace, tried: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """One kind after the other, and the number of its next change, until time is up or all are done.
+    """One kind after the other, and the number of its next change, until time is up or all are
+    done.
 
     However slow the computer is, each kind has a turn.
     """
@@ -77,7 +91,9 @@ def turns(arguments: argparse.Namespace, tried: Mapping[str, int]) -> Iterator[t
 def place(error: Exception) -> str:
     """What it is and where it was raised."""
     where = traceback.extract_tb(error.__traceback__)[-1:]
-    return " ".join([type(error).__name__, *(f"{frame.filename}:{frame.lineno}" for frame in where)])
+    return " ".join(
+        [type(error).__name__, *(f"{frame.filename}:{frame.lineno}" for frame in where)]
+    )
 
 
 def keep(kind: str, number: int, content: bytes) -> Path:

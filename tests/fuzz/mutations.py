@@ -26,7 +26,9 @@ Bytes = bytes
 def text(content: Bytes, rng: random.Random) -> Bytes:
     """Some bytes, words or lines changed, moved, repeated or left out."""
     for _ in range(rng.choice((1, 1, 1, 2, 5))):
-        content = rng.choice((_flip, _put_in, _leave_out, _repeat, _swap_words, _swap_lines, _cut))(content, rng)
+        content = rng.choice((_flip, _put_in, _leave_out, _repeat, _swap_words, _swap_lines, _cut))(
+            content, rng
+        )
     return content
 
 
@@ -43,7 +45,9 @@ def _flip(content: Bytes, rng: random.Random) -> Bytes:
 
 def _put_in(content: Bytes, rng: random.Random) -> Bytes:
     place = _place(content, rng)
-    return content[:place] + rng.choice(ODD) * rng.choice((1, 1, 1, 3, 300, 5_000)) + content[place:]
+    return (
+        content[:place] + rng.choice(ODD) * rng.choice((1, 1, 1, 3, 300, 5_000)) + content[place:]
+    )
 
 
 def _leave_out(content: Bytes, rng: random.Random) -> Bytes:
@@ -53,7 +57,11 @@ def _leave_out(content: Bytes, rng: random.Random) -> Bytes:
 
 def _repeat(content: Bytes, rng: random.Random) -> Bytes:
     place, size = _place(content, rng), rng.choice((1, 5, 50))
-    return content[:place] + content[place : place + size] * rng.choice((2, 20)) + content[place + size :]
+    return (
+        content[:place]
+        + content[place : place + size] * rng.choice((2, 20))
+        + content[place + size :]
+    )
 
 
 def _swap(parts: list[Bytes], rng: random.Random, glue: Bytes) -> Bytes:

@@ -74,7 +74,9 @@ def _conllu(path: Path) -> None:
     policies: tuple[reading.HeadPolicy, ...] = ("optional", "partial")
     for heads in policies:
         for tags in ("upos", "xpos"):
-            for sentence in reading.read(path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore):
+            for sentence in reading.read(
+                path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore
+            ):
                 if heads == "optional":
                     unchanged(sentence)
     with faults.ignoring_feats():
@@ -293,7 +295,9 @@ def _tokeniser() -> list[bytes]:
 
 def _tokenised(folder: Path) -> list[raw_text.Document]:
     path = folder / "tokenised.conllu"
-    du = b"\n".join(b"\t".join([*pair, *[b"_"] * 8]) for pair in ((b"1-2", b"du"), (b"1", b"de"), (b"2", b"le")))
+    du = b"\n".join(
+        b"\t".join([*pair, *[b"_"] * 8]) for pair in ((b"1-2", b"du"), (b"1", b"de"), (b"2", b"le"))
+    )
     path.write_bytes(_start_of_demo() + (du + b"\n\n") * 3)
     return raw_documents.read_documents([path])
 
@@ -312,7 +316,9 @@ def _raw(path: Path) -> None:
     document = _sound_tokeniser(path.parent).tokenise(text)
     written = path.with_name("written.conllu")
     written.write_text(raw_writing.conllu_of(document), encoding="utf-8")
-    if document.sentences and [each.text for each in raw_documents.read_documents([written])] != [text]:
+    if document.sentences and [each.text for each in raw_documents.read_documents([written])] != [
+        text
+    ]:
         raise AssertionError("the text has changed")
 
 
@@ -352,7 +358,9 @@ MODELS: list[bytes] = []
 def _texts_of_words() -> list[bytes]:
     """CoNLL-U, with columns after MISC, and with faults; and other formats that people have."""
     plain = _beginning("demo/demo-ud-test.conllu", "malformed/*.conllu")()
-    names = b"# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC PARSEME:MWE X\n"
+    names = (
+        b"# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC PARSEME:MWE X\n"
+    )
     more = [line + b"\t*\tx" if b"\t" in line else line for line in _start_of_demo().split(b"\n")]
     others = (
         b"-DOCSTART- -X- O O\n\nMae VB B-VP O\nhi PRP B-NP B-PER\n\n",
@@ -375,7 +383,9 @@ TARGETS: dict[str, Target] = {
         lambda path: load_facts(path, _best_rules()),
     ),
     "labels": Target(_files("labels/ud2.txt"), LabelTable.read),
-    "presets": Target(_files("presets/*.toml"), lambda path: presets.load_settings(str(path)), ".toml"),
+    "presets": Target(
+        _files("presets/*.toml"), lambda path: presets.load_settings(str(path)), ".toml"
+    ),
     "plans": Target(_short_plans, plan.load, ".toml"),
     "vectors": Target(
         lambda: [
@@ -387,21 +397,33 @@ TARGETS: dict[str, Target] = {
     ),
     "clusters": Target(lambda: [b"0\ta\t3\n10\tb\t2\n11\tc\t1\n"], brown_clusters.read),
     "penn": Target(
-        lambda: [b"( (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBZ barks) (-NONE- *T*-1)) (. .)) )\n" * 2], _penn
+        lambda: [
+            b"( (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBZ barks) (-NONE- *T*-1)) (. .)) )\n" * 2
+        ],
+        _penn,
     ),
     "interlinear": Target(
-        _files("demo/interlinear.eaf", "demo/interlinear.flextext", "demo/interlinear.sfm"), _converted
+        _files("demo/interlinear.eaf", "demo/interlinear.flextext", "demo/interlinear.sfm"),
+        _converted,
     ),
     "tables": Target(lambda: TABLES, _converted),
-    "packed": Target(_beginning("demo/demo-ud-test.conllu"), _conllu, ".conllu.gz", mutations.packed),
+    "packed": Target(
+        _beginning("demo/demo-ud-test.conllu"), _conllu, ".conllu.gz", mutations.packed
+    ),
     "parsed": Target(lambda: [_start_of_demo()], _parsed, ".conllu"),
     "journals": Target(_a_journal, _journal, ".conllu.journal", mutations.json_lines),
     "logs": Target(lambda: LOGS, _log, ".jsonl", mutations.json_lines),
-    "results": Target(lambda: [json.dumps({"rows": [ROW]}).encode()], _results, ".json", mutations.json_file),
-    "rows": Target(lambda: [b"system,language,seed,<=15,commit\nours,fr,1,50.5,abc\n"], _results, ".csv"),
+    "results": Target(
+        lambda: [json.dumps({"rows": [ROW]}).encode()], _results, ".json", mutations.json_file
+    ),
+    "rows": Target(
+        lambda: [b"system,language,seed,<=15,commit\nours,fr,1,50.5,abc\n"], _results, ".csv"
+    ),
     "taggers": Target(_taggers, _tagger, ".tagger", mutations.model),
     "tokenisers": Target(_tokeniser, _with_tokeniser, ".tokeniser", mutations.model),
-    "raw": Target(lambda: ["Ul (norišand), «nim»\n\n bolo:  stos-lebis... 20 000!\tà".encode()], _raw),
+    "raw": Target(
+        lambda: ["Ul (norišand), «nim»\n\n bolo:  stos-lebis... 20 000!\tà".encode()], _raw
+    ),
     "lists": Target(
         lambda: ["der\tDET\nHund\tNOUN\tNumber=Sing\t3\nläuft\t_\t_\t2\n\nin\tADP\t_\n".encode()],
         lambda path: TagList.read(path).filled(("der", "Hund", "3", "!"), "_X__", "____"),
@@ -417,7 +439,9 @@ def _seeds(kind: str) -> Sequence[bytes]:
     return TARGETS[kind].seeds()
 
 
-def failures(kind: str, folder: Path, seed: int, times: int) -> Iterator[tuple[int, bytes, Exception]]:
+def failures(
+    kind: str, folder: Path, seed: int, times: int
+) -> Iterator[tuple[int, bytes, Exception]]:
     """Errors that are not the program's own, or slowness: number of the change, file, error."""
     target = TARGETS[kind]
     seeds = _seeds(kind)

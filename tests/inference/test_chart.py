@@ -63,7 +63,9 @@ def test_forbidden_arcs_are_in_no_tree(n, seed):
         with pytest.raises(ValueError, match="no projective tree"):
             eisner.best(scores)
         return
-    assert eisner.log_partition(scores) == pytest.approx(np.logaddexp.reduce([s for s, _ in trees]), abs=1e-9)
+    assert eisner.log_partition(scores) == pytest.approx(
+        np.logaddexp.reduce([s for s, _ in trees]), abs=1e-9
+    )
     assert (eisner.marginals(scores)[scores[:, 1:] == -np.inf] == 0).all()
     assert eisner.best(scores) == trees[0][1]
 
@@ -76,7 +78,9 @@ def test_constraints_leave_the_trees_that_contain_them(n, seed, data):
     trees = enumerated(scores, given_heads)
     constrained = eisner.constrained(scores, given_heads)
     assert eisner.best(constrained) == trees[0][1]
-    assert eisner.log_partition(constrained) == pytest.approx(np.logaddexp.reduce([s for s, _ in trees]))
+    assert eisner.log_partition(constrained) == pytest.approx(
+        np.logaddexp.reduce([s for s, _ in trees])
+    )
 
 
 def test_marginals_are_the_slopes_of_log_partition():

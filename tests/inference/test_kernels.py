@@ -74,7 +74,11 @@ RIVALS = (
 def of_the_tagger(trees):
     learnt = Tagger().fit(trees[:4], trees[4:]).learnt
     found = Tagger(learnt).predict(trees, retag=True)
-    parts = [learnt.first.weights.values, learnt.second.weights.values, learnt.of_feats.weights.values]
+    parts = [
+        learnt.first.weights.values,
+        learnt.second.weights.values,
+        learnt.of_feats.weights.values,
+    ]
     words = WordTypes.of(tree.forms for tree in trees).tokens()
     best = learnt.first.best(learnt.first.scores(words), words.first)
     return [*parts, *learnt.second.borders, words.items.codes, best, *found]

@@ -25,13 +25,17 @@ DEMO = ROOT / "resources" / "demo"
 
 
 def information(stream: Sequence[str], cluster: Mapping[str, str]) -> float:
-    """Mutual information of bigrams, in nats, by its definition; bigrams without two clusters add nothing."""
+    """Mutual information of bigrams, in nats, by its definition; bigrams without two clusters add
+    nothing."""
     n = len(stream) - 1
     left = Counter(cluster[word] for word in stream[:-1] if word in cluster)
     right = Counter(cluster[word] for word in stream[1:] if word in cluster)
-    pairs = Counter((cluster[a], cluster[b]) for a, b in zip(stream, stream[1:]) if {a, b} <= cluster.keys())
+    pairs = Counter(
+        (cluster[a], cluster[b]) for a, b in zip(stream, stream[1:]) if {a, b} <= cluster.keys()
+    )
     return math.fsum(
-        count / n * math.log((count / n) / (left[a] / n * right[b] / n)) for (a, b), count in pairs.items()
+        count / n * math.log((count / n) / (left[a] / n * right[b] / n))
+        for (a, b), count in pairs.items()
     )
 
 
@@ -40,11 +44,16 @@ def merged(cluster: Mapping[str, str], kept: str, gone: str) -> dict[str, str]:
     return {word: kept if name == gone else name for word, name in cluster.items()}
 
 
-def least_loss(stream: Sequence[str], cluster: Mapping[str, str], order: Sequence[str]) -> tuple[str, str]:
+def least_loss(
+    stream: Sequence[str], cluster: Mapping[str, str], order: Sequence[str]
+) -> tuple[str, str]:
     """The merge that loses least; a cluster is named after its first word in `order`."""
     names = sorted(set(cluster.values()), key=order.index)
     before = information(stream, cluster)
-    losses = {pair: before - information(stream, merged(cluster, *pair)) for pair in combinations(names, 2)}
+    losses = {
+        pair: before - information(stream, merged(cluster, *pair))
+        for pair in combinations(names, 2)
+    }
     least = min(losses.values())
     return next(pair for pair, loss in losses.items() if loss <= least + 1e-9)
 
@@ -71,9 +80,12 @@ def slow_induce(stream: Sequence[str], n_clusters: int) -> dict[str, str]:
 streams = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=40)
 
 
-@given(streams | st.lists(st.sampled_from("aabbcdefghij"), min_size=10, max_size=60), st.integers(1, 8))
+@given(
+    streams | st.lists(st.sampled_from("aabbcdefghij"), min_size=10, max_size=60), st.integers(1, 8)
+)
 def test_induction_equals_brute_force(stream, n_clusters):
-    clusters = brown_clusters.induce([stream[:3], stream[3:]], n_clusters)  # sentences follow each other in one stream
+    # sentences follow each other in one stream
+    clusters = brown_clusters.induce([stream[:3], stream[3:]], n_clusters)
     assert clusters.paths == slow_induce(stream, n_clusters)
     assert clusters.counts == Counter(stream)
     assert clusters.n_clusters == min(n_clusters, len(set(stream)))
@@ -86,7 +98,8 @@ def test_no_bit_string_is_empty(stream: str, n_clusters: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_every_loss_is_that_from_scratch(seed):
-    """After every step, also after merges that nobody would choose; and the best merge is the best one."""
+    """After every step, also after merges that nobody would choose; and the best merge is the best
+    one."""
     rng = random.Random(seed)
     stream = rng.choices("aabbcdefgh", k=rng.randrange(2, 50))
     n_clusters = rng.randrange(1, 6)
@@ -109,7 +122,9 @@ def test_every_loss_is_that_from_scratch(seed):
                 assert state.counts[a, 0, b] == state.counts[b, 1, a] == counts[str(a), str(b)]
 
         if len(live) > 1:
-            named = {word: min(w for w in cluster if cluster[w] == cluster[word]) for word in cluster}
+            named = {
+                word: min(w for w in cluster if cluster[w] == cluster[word]) for word in cluster
+            }
             best = least_loss(stream, named, words)
             assert state.best_pair() == tuple(int(cluster[name]) for name in best)
 
@@ -125,7 +140,9 @@ def test_every_loss_is_that_from_scratch(seed):
 
 
 words = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=5)
-entries = st.dictionaries(words, st.tuples(st.text("01", min_size=1, max_size=4), st.integers(0, 99)), min_size=1)
+entries = st.dictionaries(
+    words, st.tuples(st.text("01", min_size=1, max_size=4), st.integers(0, 99)), min_size=1
+)
 
 
 def write(path: Path, clusters: Clusters) -> None:
@@ -135,7 +152,9 @@ def write(path: Path, clusters: Clusters) -> None:
 
 @given(entries)
 def test_written_clusters_are_read_back(tmp_path_factory, entries):
-    clusters = Clusters({w: bits for w, (bits, _) in entries.items()}, {w: n for w, (_, n) in entries.items()})
+    clusters = Clusters(
+        {w: bits for w, (bits, _) in entries.items()}, {w: n for w, (_, n) in entries.items()}
+    )
     path = tmp_path_factory.mktemp("clusters") / "paths.gz"
     write(path, clusters)
     assert brown_clusters.read(path) == clusters
@@ -160,14 +179,26 @@ def test_how_files_look(tmp_path):
     ("content", "message"),
     [
         ("", ": no word clusters (the file is empty: was it downloaded in full?)"),
-        ("0\ta\n", ":1: no cluster of a word: '0\\ta' (expected: a string of 0 and 1, a word and a whole number"),
+        (
+            "0\ta\n",
+            ":1: no cluster of a word: '0\\ta' (expected: a string of 0 and 1, a word and a whole number",
+        ),
         ("0\ta\t1\n0\tb\t1\tx\n", ":2: no cluster of a word: '0\\tb\\t1\\tx' ("),
         ("0 a 1\n", ":1: no cluster of a word: '0 a 1' ("),
         ("0\ta\t1\n\ufeff0\tb\t1\n", ":2: no cluster of a word: '\\ufeff0\\tb\\t1' ("),
-        *((f"{line}\n", ":1: no cluster of a word: ") for line in ("012\ta\t1", "-1\ta\t1", "0\t\t1", "0\ta\tone")),
-        *((f"0\ta\t{count}\n", ":1: no cluster of a word: ") for count in ("1.5", "-1", "", 19 * "9")),
+        *(
+            (f"{line}\n", ":1: no cluster of a word: ")
+            for line in ("012\ta\t1", "-1\ta\t1", "0\t\t1", "0\ta\tone")
+        ),
+        *(
+            (f"0\ta\t{count}\n", ":1: no cluster of a word: ")
+            for count in ("1.5", "-1", "", 19 * "9")
+        ),
         ("0\ta\t1\n1\tb\t1\n1\ta\t1\n", ":3: the word 'a' is here a second time"),
-        ("0\ta\t1\n\tb\t1\n\tc\t1\n", ": the bit string of 'b' is empty (only a single cluster has none)"),
+        (
+            "0\ta\t1\n\tb\t1\n\tc\t1\n",
+            ": the bit string of 'b' is empty (only a single cluster has none)",
+        ),
     ],
 )
 def test_malformed_files(folder, content, message):
@@ -216,7 +247,11 @@ def test_the_verb_writes_clusters(vdgi, folder):
         (["a.txt", "-c", "0", "-o", "out"], 2, "-c 0: must be at least 1\n"),
         (["a.txt"], 2, "vdgi clusters: error: the following arguments are required: -o/--output"),
         (["empty.txt", "-o", "out"], 3, "empty.txt: no words (there is nothing to cluster)\n"),
-        (["empty.txt", "blank.txt", "-o", "a.txt"], 3, "empty.txt, blank.txt: no words (there is nothing "),
+        (
+            ["empty.txt", "blank.txt", "-o", "a.txt"],
+            3,
+            "empty.txt, blank.txt: no words (there is nothing ",
+        ),
         (["latin.txt", "-o", "a.txt"], 3, "latin.txt:1: byte 0xe9 is not UTF-8"),
         (["a.txt", "bad.conllu", "-o", "b.txt"], 3, "bad.conllu:1: "),
     ],

@@ -16,7 +16,12 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.lexicon.vectors import Embeddings, load
 
 ROOT = Path(__file__).parents[2]
-WORDS = {"de": [0.5, -0.25, 3e-05], "la": [1.5, 2, -3], "été": [-0.125, 4, 7], "10\u00a0000": [9, 8, 7]}
+WORDS = {
+    "de": [0.5, -0.25, 3e-05],
+    "la": [1.5, 2, -3],
+    "été": [-0.125, 4, 7],
+    "10\u00a0000": [9, 8, 7],
+}
 """Words of the small files; 10 000 is written with a no-break space."""
 
 
@@ -142,12 +147,16 @@ def test_rows_of_words_with_spaces_have_a_remedy(tmp_path):
 
 def test_files_that_cannot_be_read(tmp_path):
     values = np.random.default_rng(1).normal(size=(2000, 20)).round(3)
-    data = gzip.compress(text_of({f"w{i}": row for i, row in enumerate(values.tolist())}).encode(), mtime=0)
+    data = gzip.compress(
+        text_of({f"w{i}": row for i, row in enumerate(values.tolist())}).encode(), mtime=0
+    )
     for size in (2000, len(data) - 1000):  # at the beginning, or behind what is looked at first
         told = fault_of(written(tmp_path / "v.gz", data[:size]), "de")
         assert told.startswith("v.gz: cannot be read: Compressed file ended before")
     plain = written(tmp_path / "w.gz", text_of(WORDS))
-    assert fault_of(plain, "de").startswith("w.gz: not gzip data (if it is not compressed, rename it without .gz)")
+    assert fault_of(plain, "de").startswith(
+        "w.gz: not gzip data (if it is not compressed, rename it without .gz)"
+    )
     missing = fault_of(str(tmp_path / "v.g"), "de")
     assert missing.startswith("v.g: no such file (did you mean ")
     with pytest.raises(DataError, match="this is a directory"):

@@ -1,4 +1,5 @@
-"""Files of word vectors told apart: text with any fault is never read as binary, other files are named."""
+"""Files of word vectors told apart: text with any fault is never read as binary, other files are
+named."""
 
 from __future__ import annotations
 
@@ -31,18 +32,26 @@ def word_of(rng: random.Random) -> str:
 
 def vectors_of(rng: random.Random, n_rows: int, dim: int) -> dict[str, list[float]]:
     scale = 10 ** rng.uniform(-3, 1)
-    return {word_of(rng): [float(np.float32(rng.gauss(0, scale))) for _ in range(dim)] for _ in range(n_rows)}
+    return {
+        word_of(rng): [float(np.float32(rng.gauss(0, scale))) for _ in range(dim)]
+        for _ in range(n_rows)
+    }
 
 
 def text_of(rows: dict[str, list[float]], *, header: bool) -> str:
     dim = len(next(iter(rows.values())))
-    lines = [" ".join([word, *(f"{value:.6f}" for value in values)]) for word, values in rows.items()]
+    lines = [
+        " ".join([word, *(f"{value:.6f}" for value in values)]) for word, values in rows.items()
+    ]
     return "".join(f"{line}\n" for line in [f"{len(rows)} {dim}"] * header + lines)
 
 
 def binary_of(rows: dict[str, list[float]], end: bytes = b"") -> bytes:
     dim = len(next(iter(rows.values())))
-    body = (word.encode() + b" " + np.array(values, "<f4").tobytes() + end for word, values in rows.items())
+    body = (
+        word.encode() + b" " + np.array(values, "<f4").tobytes() + end
+        for word, values in rows.items()
+    )
     return f"{len(rows)} {dim}\n".encode() + b"".join(body)
 
 
@@ -70,7 +79,9 @@ def test_two_hundred_binary_files_are_read_as_binary(tmp_path):
         np.testing.assert_array_equal(loaded.values, np.array(list(rows.values()), np.float32))
 
 
-@pytest.mark.parametrize("values", [b"=@A?ab;>", b"\x00\x00\x80?\x00\x00\x00@", b"xyz=12;<", b"   =\n\n\n>"])
+@pytest.mark.parametrize(
+    "values", [b"=@A?ab;>", b"\x00\x00\x80?\x00\x00\x00@", b"xyz=12;<", b"   =\n\n\n>"]
+)
 def test_binary_numbers_whose_bytes_happen_to_be_letters_are_read(tmp_path, values):
     path = tmp_path / "v.bin"
     path.write_bytes(b"2 2\nde " + values + b"la " + values)
@@ -79,15 +90,20 @@ def test_binary_numbers_whose_bytes_happen_to_be_letters_are_read(tmp_path, valu
 
 
 def test_two_hundred_damaged_texts_are_refused_or_read_as_they_stand(tmp_path):
-    """Every vector read is that of a row with the word, so no number comes from the bytes of digits."""
+    """Every vector read is that of a row with the word, so no number comes from the bytes of
+    digits."""
     rng, path, n_read = random.Random(11), tmp_path / "v.vec", 0
     for k in range(200):
-        rows = vectors_of(rng, rng.randint(2, 8), rng.choice([1, 2, 4, 50]) if k % 2 else rng.choice([2, 5, 50]))
+        rows = vectors_of(
+            rng, rng.randint(2, 8), rng.choice([1, 2, 4, 50]) if k % 2 else rng.choice([2, 5, 50])
+        )
         data = bytearray(text_of(rows, header=k % 2 == 1).encode())
         first = data.index(b"\n") + 1 if k % 2 else 0
         for _ in range(rng.choice([1, 1, 2, 20])):  # in the first row more often than elsewhere
             place = rng.randrange(first, rng.choice([len(data), min(len(data), first + 40)]))
-            new = rng.choice([b"", b" ", b"\t", b",", b"\n", b"x", b"nan", b"\xe9", b"\x00", b"-", b"  ", b"7"])
+            new = rng.choice(
+                [b"", b" ", b"\t", b",", b"\n", b"x", b"nan", b"\xe9", b"\x00", b"-", b"  ", b"7"]
+            )
             data[place : place + rng.choice([0, 1, 1, 3])] = new
         path.write_bytes(data)
         with suppress(DataError):
@@ -102,7 +118,9 @@ def assert_rows(data: bytes, words: list[str], loaded: Embeddings) -> None:
     lines = [line.decode(errors="replace").rstrip().split(" ") for line in data.split(b"\n")]
     for word, vector, is_there in zip(words, loaded.values, loaded.found):
         numbers = [line[1:] for line in lines if line[0] in (word, word.lower()) and line[1:]]
-        assert not is_there or any(np.array_equal(np.array(row, np.float32), vector) for row in numbers)
+        assert not is_there or any(
+            np.array_equal(np.array(row, np.float32), vector) for row in numbers
+        )
 
 
 # Rows of text
@@ -196,13 +214,18 @@ def test_text_in_an_older_encoding_is_text(tmp_path):
     path = tmp_path / "v"
     path.write_bytes((rows + "la 1 2 3\n").replace("2 3", "3 3", 1).encode("latin-1"))
     assert load(str(path), ["la"]).values.tolist() == [[1, 2, 3]]
-    assert fault_of(path, rows.replace(" 1", "  1").encode("latin-1")).startswith("v:2: several blanks")
+    assert fault_of(path, rows.replace(" 1", "  1").encode("latin-1")).startswith(
+        "v:2: several blanks"
+    )
 
 
 # Headers
 
 HEADERS = {
-    "too few rows": ("3 50", "the header says 3 rows, the file has 6 (if it is whole, write '6 50' in its first line"),
+    "too few rows": (
+        "3 50",
+        "the header says 3 rows, the file has 6 (if it is whole, write '6 50' in its first line",
+    ),
     "one too few": ("5 50", "the header says 5 rows, the file has 6 ("),
     "no rows": ("0 50", "the header says 0 rows, the file has 6 ("),
     "too many rows": ("60 50", "the header says 60 rows, the file has 6 ("),
@@ -220,7 +243,10 @@ HEADERS = {
     "of floret": ("6 50 3 6 2 2166136261 <", "'<' is no number ("),
     "one number": ("6", "no numbers after '6' ("),
     "column names": ("word " + " ".join(f"d{i}" for i in range(50)), "'d0' is no number ("),
-    "numbered columns": ("word " + " ".join(map(str, range(49))), "49 numbers, but most rows have 50 ("),
+    "numbered columns": (
+        "word " + " ".join(map(str, range(49))),
+        "49 numbers, but most rows have 50 (",
+    ),
     "a blank line": ("", "an empty line between rows ("),
     "title": ("Vectors of Welsh, 6 words", "'of' is no number ("),
 }
@@ -241,7 +267,9 @@ def test_empty_lines_at_the_end_are_no_rows(tmp_path):
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])
-@pytest.mark.parametrize("header", ["5 50", "1 50", "7 50", "6 49", "6 51", "6 10", "6 500", "50 6", "12 25"])
+@pytest.mark.parametrize(
+    "header", ["5 50", "1 50", "7 50", "6 49", "6 51", "6 10", "6 500", "50 6", "12 25"]
+)
 def test_a_header_of_a_binary_file_that_says_otherwise_is_refused(tmp_path, header, end):
     data = binary_of(SMALL, end)
     message = fault_of(tmp_path / "v.bin", header.encode() + data[data.index(b"\n") :], *SMALL)
@@ -272,7 +300,9 @@ def saved_by_gensim(kind: str) -> bytes:
         vectors.add_vectors(["de", "la"], np.ones((2, 3), np.float32))
         vectors.save(str(folder / "x.kv"))
         return (folder / "x.kv").read_bytes()
-    Word2Vec([["de", "la"]], vector_size=3, min_count=1, seed=1, workers=1).save(str(folder / "x.model"))
+    Word2Vec([["de", "la"]], vector_size=3, min_count=1, seed=1, workers=1).save(
+        str(folder / "x.model")
+    )
     return (folder / "x.model").read_bytes()
 
 

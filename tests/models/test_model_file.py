@@ -28,7 +28,9 @@ from dynet_vdgi.models import model_file
 from dynet_vdgi.models.model_file import Amount, DataFile, ModelFile, Provenance
 from dynet_vdgi.rule_tables.rules import parse_rules
 
-_MEMBERS = "meta.json settings.toml vocabulary.json rules.txt parameters.npz training.npz progress.json"
+_MEMBERS = (
+    "meta.json settings.toml vocabulary.json rules.txt parameters.npz training.npz progress.json"
+)
 MEMBERS = tuple(_MEMBERS.split())
 RULES = "# mine\nNOUN = NOUN PROPN\nROOT VERB 0.5\nVERB NOUN 1e-3\n"
 
@@ -50,7 +52,10 @@ def a_model() -> ModelFile:
             "encoder/bias": np.array([0.0, -0.0, 1e-45, 3e38], dtype=np.float32),
             "encoder/tags": rng.normal(size=(4, 6)).astype(np.float32),
         },
-        training={"updates": np.array(17), "value:encoder/bias": rng.normal(size=4).astype(np.float32)},
+        training={
+            "updates": np.array(17),
+            "value:encoder/bias": rng.normal(size=4).astype(np.float32),
+        },
         progress={"update": 17, "seed": 1, "best_score": 0.1 + 0.2},
     )
 
@@ -113,7 +118,9 @@ def test_saved_again_the_bytes_are_the_same(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["neural", "perceptron"])
-def test_equal_runs_make_equal_files(kind: str, vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_runs_make_equal_files(
+    kind: str, vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     made = []
     for name in "ab":
@@ -126,7 +133,9 @@ def test_equal_runs_make_equal_files(kind: str, vdgi: Vdgi, tmp_path: Path, monk
     assert model_file.load(Path("run", "model.vdgi")).meta["created"] == "1970-01-02T00:00:00Z"
 
 
-@pytest.mark.parametrize("epoch", ["99999999999999999999", "253402300800", "-1", "1.5", "yesterday", "\u0663"])
+@pytest.mark.parametrize(
+    "epoch", ["99999999999999999999", "253402300800", "-1", "1.5", "yesterday", "\u0663"]
+)
 def test_a_time_that_cannot_be_written_is_refused_before_training(
     vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epoch: str
 ) -> None:
@@ -181,8 +190,17 @@ KINDS = "none, dmv, universal, rf, convex-mst, hdp-dep, lc-dmv"
 def test_a_model_with_settings_that_are_gone_says_how_to_make_it_again(
     saved: Path, vdgi: Vdgi, section: str, reason: str
 ) -> None:
-    meta = {"format": 3, "version": "0.2", "recipe": "taught", "command": ["vdgi", "train", "--train", "a b"]}
-    old = rewritten(saved, meta_json=json.dumps(meta).encode(), settings_toml=f'recipe = "taught"\n{section}'.encode())
+    meta = {
+        "format": 3,
+        "version": "0.2",
+        "recipe": "taught",
+        "command": ["vdgi", "train", "--train", "a b"],
+    }
+    old = rewritten(
+        saved,
+        meta_json=json.dumps(meta).encode(),
+        settings_toml=f'recipe = "taught"\n{section}'.encode(),
+    )
     message = message_of(old)
     assert message.endswith(
         f"{reason}; the model file is damaged, or made by version 0.2, which had other "
@@ -217,7 +235,9 @@ def test_a_write_that_ends_half_way_leaves_the_old_file(
 # Reading anything else
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"1\tword\n", b"\x1f\x8b\x08\x00", b"\x80\x04N.", b"\0" * 1000])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"1\tword\n", b"\x1f\x8b\x08\x00", b"\x80\x04N.", b"\0" * 1000]
+)
 def test_not_a_zip(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.vdgi"
     path.write_bytes(content)
@@ -259,9 +279,18 @@ def test_missing_member(saved: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("meta", "message"),
     [
-        ({"format": 4}, "model format 4 is newer than this program's (3); update dynet_vdgi to use it"),
-        ({"format": 1}, "model format 1 is of version 0.1; train it again, or use it with version 0.1"),
-        ({"format": 2}, "model format 2 is of version 0.1; train it again, or use it with version 0.1"),
+        (
+            {"format": 4},
+            "model format 4 is newer than this program's (3); update dynet_vdgi to use it",
+        ),
+        (
+            {"format": 1},
+            "model format 1 is of version 0.1; train it again, or use it with version 0.1",
+        ),
+        (
+            {"format": 2},
+            "model format 2 is of version 0.1; train it again, or use it with version 0.1",
+        ),
         *(
             (meta, "not a vdgi model file (its meta.json names no format)")
             for meta in ([], {}, 3, {"format": "1"}, {"format": None}, {"format": 1.5})
@@ -289,7 +318,9 @@ DAMAGED: dict[str, Callable[[], dict[str, bytes]]] = {
     "vocabulary: not JSON": lambda: {"vocabulary_json": b"tags"},
     "vocabulary: a list": lambda: {"vocabulary_json": b"[]"},
     "vocabulary: null": lambda: {"vocabulary_json": b"null"},
-    "vocabulary: tags are a number": lambda: {"vocabulary_json": b'{"tags": 1, "words": [], "lowercase": true}'},
+    "vocabulary: tags are a number": lambda: {
+        "vocabulary_json": b'{"tags": 1, "words": [], "lowercase": true}'
+    },
     "progress: not JSON": lambda: {"progress_json": b""},
     "settings: not TOML": lambda: {"settings_toml": b"[train"},
     "settings: unknown key": lambda: {"settings_toml": b"[train]\nspeed = 1\n"},
@@ -302,21 +333,37 @@ DAMAGED: dict[str, Callable[[], dict[str, bytes]]] = {
     "arrays: a pickle": lambda: {"parameters_npz": pickle.dumps([1, 2])},
     "arrays: one, not several": lambda: {"parameters_npz": single_npy()},
     "arrays: no names": lambda: {"parameters_npz": npz(a0=np.zeros(3))},
-    "arrays: names are not a list": lambda: {"parameters_npz": npz(names=np.array(1), a0=np.zeros(3))},
-    "arrays: one too few": lambda: {"parameters_npz": npz(names=np.array(["x", "y"]), a0=np.zeros(3))},
+    "arrays: names are not a list": lambda: {
+        "parameters_npz": npz(names=np.array(1), a0=np.zeros(3))
+    },
+    "arrays: one too few": lambda: {
+        "parameters_npz": npz(names=np.array(["x", "y"]), a0=np.zeros(3))
+    },
     "arrays: cut": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(300))[:-500]},
     "arrays: too large": lambda: {"parameters_npz": npy_claiming((10**9, 10**9))},
     "vocabulary: nested": lambda: {"vocabulary_json": vocabulary(tags=[["NOUN"]])},
     "vocabulary: a dictionary": lambda: {"vocabulary_json": vocabulary(words={"a": 1})},
     "vocabulary: a tag twice": lambda: {"vocabulary_json": vocabulary(tags=["NOUN", "NOUN"])},
-    "vocabulary: too few classes": lambda: {"vocabulary_json": vocabulary(words=["a"], classes=[0])},
-    "meta: languages are a list": lambda: {"meta_json": b'{"format": 3, "recipe": "taught", "languages": [1]}'},
-    "meta: a command of numbers": lambda: {"meta_json": b'{"format": 3, "recipe": "taught", "command": [1]}'},
+    "vocabulary: too few classes": lambda: {
+        "vocabulary_json": vocabulary(words=["a"], classes=[0])
+    },
+    "meta: languages are a list": lambda: {
+        "meta_json": b'{"format": 3, "recipe": "taught", "languages": [1]}'
+    },
+    "meta: a command of numbers": lambda: {
+        "meta_json": b'{"format": 3, "recipe": "taught", "command": [1]}'
+    },
     "progress: a list": lambda: {"progress_json": b'{"update": [1]}'},
     "arrays: texts": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.array(["y"]))},
-    "arrays: dates": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(3, "M8[s]"))},
-    "arrays: records": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(3, "f4,i4"))},
-    "arrays: not a number": lambda: {"parameters_npz": npz(names=np.array(["x"]), a0=np.array([np.nan]))},
+    "arrays: dates": lambda: {
+        "parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(3, "M8[s]"))
+    },
+    "arrays: records": lambda: {
+        "parameters_npz": npz(names=np.array(["x"]), a0=np.zeros(3, "f4,i4"))
+    },
+    "arrays: not a number": lambda: {
+        "parameters_npz": npz(names=np.array(["x"]), a0=np.array([np.nan]))
+    },
     "arrays: infinite": lambda: {"training_npz": npz(names=np.array(["x"]), a0=np.array([np.inf]))},
     "arrays: bytes that are none": lambda: {"parameters_npz": npz_with("a0.npy", b"3 numbers")},
     "training: a pickle": lambda: {"training_npz": pickle.dumps({})},
@@ -346,16 +393,23 @@ def test_damaged_member(saved: Path, what: str) -> None:
 
 
 @pytest.mark.parametrize("member", ["parameters.npz", "vocabulary.json", "inside"])
-def test_what_unpacks_to_far_more_is_refused_before(saved: Path, member: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_unpacks_to_far_more_is_refused_before(
+    saved: Path, member: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(archive_module, "ALWAYS_FAIR", 100_000)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, names=np.array(["x"]), a0=np.zeros(100_000))
     path = rewritten(saved, parameters_npz=buffer.getvalue())
     if member != "inside":
-        with zipfile.ZipFile(saved) as whole, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with (
+            zipfile.ZipFile(saved) as whole,
+            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
             for name in whole.namelist():
                 archive.writestr(name, bytes(1_000_000) if name == member else whole.read(name))
-    assert re.match("the model file is damaged: it says that [0-9]+ bytes hold [0-9]{6,}", message_of(path))
+    assert re.match(
+        "the model file is damaged: it says that [0-9]+ bytes hold [0-9]{6,}", message_of(path)
+    )
     monkeypatch.setenv("VDGI_LIMITS", "model=1000")
     assert "if that is right, raise the limit: VDGI_LIMITS=model=" in message_of(path)
 
@@ -371,7 +425,9 @@ class Evil:
 
 
 @pytest.mark.parametrize("member", ["parameters_npz", "training_npz"])
-def test_objects_in_arrays_are_refused_and_never_run(saved: Path, tmp_path: Path, member: str) -> None:
+def test_objects_in_arrays_are_refused_and_never_run(
+    saved: Path, tmp_path: Path, member: str
+) -> None:
     trap = tmp_path / "trap"
     content = npz(names=np.array(["x"]), a0=np.array([Evil(trap)], dtype=object))
     assert "Object arrays cannot be loaded" in message_of(rewritten(saved, **{member: content}))
@@ -387,7 +443,9 @@ def test_objects_in_arrays_are_refused_and_never_run(saved: Path, tmp_path: Path
     ],
 )
 @pytest.mark.parametrize("is_pipe", [True, False])
-def test_a_device_or_a_pipe_is_no_model(command: str, is_pipe: bool, vdgi: Vdgi, folder: Path) -> None:
+def test_a_device_or_a_pipe_is_no_model(
+    command: str, is_pipe: bool, vdgi: Vdgi, folder: Path
+) -> None:
     tiny.write(Path("train.conllu"))
     Path("run").mkdir()
     os.mkfifo("pipe")

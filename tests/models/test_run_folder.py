@@ -40,7 +40,9 @@ def test_the_model_in_a_folder(run: Path) -> None:
     Path("empty").mkdir()
     with pytest.raises(ModelError) as error:
         model_path("empty")
-    assert str(error.value) == "empty/model.vdgi: no such model file (is 'empty' the folder of a run?)"
+    assert (
+        str(error.value) == "empty/model.vdgi: no such model file (is 'empty' the folder of a run?)"
+    )
 
 
 def test_a_folder_without_a_model_hides_nothing_of_the_package(run: Path) -> None:
@@ -79,7 +81,9 @@ def dda_of(rules: RuleSet) -> float:
 def test_rules_only_is_decoded_under_the_rules_of_the_model(vdgi: Vdgi, run: Path) -> None:
     figures = {}
     for rules in ("mine", "best"):
-        shown = json.loads(vdgi.good("evaluate", "gold.conllu", "--baselines", "--rules", rules, "--json").out)
+        shown = json.loads(
+            vdgi.good("evaluate", "gold.conllu", "--baselines", "--rules", rules, "--json").out
+        )
         figures[rules] = shown["systems"][RULES_ONLY]["total"]["dda"]
         assert figures[rules] == pytest.approx(dda_of(rules_named(rules).rules))
     assert figures["mine"] < figures["best"]

@@ -41,9 +41,22 @@ def lines(*words: str) -> str:
 
 
 SAME = lines("yes INTJ _ 0 root _")
-ONE = lines("dogs NOUN _ 2 nsubj HeadBy=anna", "chase VERB _ 0 root _", "big ADJ _ 4 amod _", "cats NOUN _ 2 obj X=1")
-OTHER = lines("dogs PROPN _ 2 nsubj _", "chase VERB _ 0 root _", "big ADJ _ 2 obj _", "cats NOUN _ 3 nmod _")
-APART = lines("1-2 don't", "do AUX _ 3 aux _", "n't PART _ 3 advmod _", "bark VERB _ 0 root _", "loud ADV _ 2 advmod _")
+ONE = lines(
+    "dogs NOUN _ 2 nsubj HeadBy=anna",
+    "chase VERB _ 0 root _",
+    "big ADJ _ 4 amod _",
+    "cats NOUN _ 2 obj X=1",
+)
+OTHER = lines(
+    "dogs PROPN _ 2 nsubj _", "chase VERB _ 0 root _", "big ADJ _ 2 obj _", "cats NOUN _ 3 nmod _"
+)
+APART = lines(
+    "1-2 don't",
+    "do AUX _ 3 aux _",
+    "n't PART _ 3 advmod _",
+    "bark VERB _ 0 root _",
+    "loud ADV _ 2 advmod _",
+)
 JOINED = lines("don't AUX _ 2 aux _", "bark VERB _ 0 root _", "loud ADJ _ 2 advmod _")
 
 
@@ -66,7 +79,9 @@ def columns(word: int, sentence: int = 1) -> list[str]:
     return next(line.split("\t") for line in block.split("\n") if line.startswith(f"{word}\t"))
 
 
-def test_open_differences_have_the_first_value_and_decisions_the_side_and_who_took_it(folder: Path) -> None:
+def test_open_differences_have_the_first_value_and_decisions_the_side_and_who_took_it(
+    folder: Path,
+) -> None:
     work = opened()
     assert [part.keys for part in work.parts] == [
         ["1:upos", "3:head", "3:deprel", "4:head", "4:deprel"],
@@ -99,7 +114,9 @@ POOR = (
 
 
 @pytest.mark.parametrize("names", [("a.conllu", "b.conllu"), ("b.conllu", "a.conllu")])
-def test_what_only_one_file_has_besides_the_compared_columns_is_kept(folder: Path, names: tuple[str, str]) -> None:
+def test_what_only_one_file_has_besides_the_compared_columns_is_kept(
+    folder: Path, names: tuple[str, str]
+) -> None:
     Path("a.conllu").write_text(SAME + RICH, encoding="utf-8")
     Path("b.conllu").write_text(SAME + POOR, encoding="utf-8")
     work = opened(*names)
@@ -109,18 +126,30 @@ def test_what_only_one_file_has_besides_the_compared_columns_is_kept(folder: Pat
     work.close()
     found = Path("c.conllu").read_text(encoding="utf-8").split("\n\n")[1].split("\n")
     comments = [line for line in found if line.startswith("#")]
-    assert sorted(comments) == ["# note = odd", "# sent_id = s", "# text = do n't go", "# translation = no"]
+    assert sorted(comments) == [
+        "# note = odd",
+        "# sent_id = s",
+        "# text = do n't go",
+        "# translation = no",
+    ]
     first = RICH.split("\n")[:-2]
     rows = {line.split("\t")[0]: line.split("\t") for line in found[len(comments) :]}
     graph = {line.split("\t")[0]: line.split("\t")[8] for line in first if line[0] != "#"}
     assert list(rows) == list(graph)
     assert {number: row[8] for number, row in rows.items()} == graph
     assert {*rows["1"][9].split("|")} == {"Gloss=x", "Note=why", "Lang=en"}
-    assert rows["3"][9] in ("HeadBy=anna,ben", "HeadBy=ben,anna|HeadConf=0.9")  # both have set this head
-    assert (rows["1-2"][9], rows["2"][3], rows["2"][9]) == ("Typo=No", "PART", "TagBy=eve|HeadBy=eve")
+    # both have set this head
+    assert rows["3"][9] in ("HeadBy=anna,ben", "HeadBy=ben,anna|HeadConf=0.9")
+    assert (rows["1-2"][9], rows["2"][3], rows["2"][9]) == (
+        "Typo=No",
+        "PART",
+        "TagBy=eve|HeadBy=eve",
+    )
 
 
-def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_start(vdgi: Vdgi, folder: Path) -> None:
+def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_start(
+    vdgi: Vdgi, folder: Path
+) -> None:
     other = RICH.replace("Gloss=x", "Gloss=y").replace("3:obl", "1:obl").replace("= odd", "= even")
     Path("a.conllu").write_text(SAME + RICH, encoding="utf-8")
     Path("b.conllu").write_text(SAME + other, encoding="utf-8")
@@ -137,7 +166,9 @@ def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_sta
 
 def test_where_words_or_sentences_differ_one_side_is_taken_as_a_whole(folder: Path) -> None:
     Path("a.conllu").write_text(lines("a X _ 0 root _", "b X _ 1 dep _") + APART, encoding="utf-8")
-    Path("b.conllu").write_text(lines("a X _ 0 root _") + lines("b X _ 0 root _") + JOINED, encoding="utf-8")
+    Path("b.conllu").write_text(
+        lines("a X _ 0 root _") + lines("b X _ 0 root _") + JOINED, encoding="utf-8"
+    )
     work = opened()
     assert [part.keys for part in work.parts] == [[TOKENS], [TOKENS]]
     work.decide(0, [TOKENS], 1)
@@ -212,13 +243,19 @@ FAULTY = {
     "a circle": ("5 amod", "words 3, 5 form a circle of heads"),
 }
 SOUND = lines(
-    "dogs NOUN _ 2 nsubj _", "chase VERB _ 0 root _", "big ADJ _ 4 amod _", "cats NOUN _ 2 obj _", "o INTJ _ 3 x _"
+    "dogs NOUN _ 2 nsubj _",
+    "chase VERB _ 0 root _",
+    "big ADJ _ 4 amod _",
+    "cats NOUN _ 2 obj _",
+    "o INTJ _ 3 x _",
 )
 
 
 @pytest.mark.parametrize("faulty", [0, 1])
 @pytest.mark.parametrize("name", FAULTY)
-def test_the_heads_of_a_faulty_tree_wait_until_the_other_files_are_taken(folder: Path, name: str, faulty: int) -> None:
+def test_the_heads_of_a_faulty_tree_wait_until_the_other_files_are_taken(
+    folder: Path, name: str, faulty: int
+) -> None:
     heads, fault = FAULTY[name]
     texts = [SOUND, SOUND]
     texts[faulty] = SOUND.replace("\t4\tamod", "\t" + heads.replace(" ", "\t"))
@@ -256,8 +293,12 @@ def test_where_neither_file_has_a_tree_a_choice_counts_and_the_fault_is_told(fol
 
 
 def test_a_head_outside_its_sentence_is_refused_with_the_remedy(folder: Path) -> None:
-    Path("b.conllu").write_text(SAME + OTHER.replace("\t3\tnmod", "\t9\tnmod") + JOINED, encoding="utf-8")
-    with pytest.raises(DataError, match=r"HEAD '9' of word 4 is no word of the sentence \(vdgi annotate opens it"):
+    Path("b.conllu").write_text(
+        SAME + OTHER.replace("\t3\tnmod", "\t9\tnmod") + JOINED, encoding="utf-8"
+    )
+    with pytest.raises(
+        DataError, match=r"HEAD '9' of word 4 is no word of the sentence \(vdgi annotate opens it"
+    ):
         opened()
 
 
@@ -276,7 +317,10 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
         for name in ("beside.js", "beside.css", "style.css", "arcs.js"):
             assert client("GET", name)[0] == 200
         found = client.get("part/0")
-        assert [item["values"] for item in found["items"][:2]] == [["NOUN", "PROPN"], ["4 cats", "2 chase"]]
+        assert [item["values"] for item in found["items"][:2]] == [
+            ["NOUN", "PROPN"],
+            ["4 cats", "2 chase"],
+        ]
         order = {"part": 0, "version": found["version"], "keys": ["1:upos"], "side": 1}
         assert client.post("decide", order)[0] == 200
         assert client.post("decide", order)[0] == 409  # as another tab would
@@ -307,7 +351,9 @@ def test_the_page_decides_and_nothing_acknowledged_is_lost_by_a_kill(folder: Pat
     assert b"6 of 6 are open" in err
 
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 
 @pytest.mark.slow
@@ -347,7 +393,9 @@ def test_keys_take_sides_move_and_undo_in_a_browser(folder: Path) -> None:
                 page.evaluate(f"document.body.dispatchEvent({press % (key, code, composes)})")
                 expect(decided).to_have_text(f"{n_decided} of 6")
             rows.nth(0).get_by_role("button").nth(0).click()
-            expect(rows.nth(0).get_by_role("button").nth(0)).to_have_attribute("aria-pressed", "true")
+            expect(rows.nth(0).get_by_role("button").nth(0)).to_have_attribute(
+                "aria-pressed", "true"
+            )
     finally:
         running.send_signal(signal.SIGINT)
         running.communicate()
@@ -355,9 +403,15 @@ def test_keys_take_sides_move_and_undo_in_a_browser(folder: Path) -> None:
     assert columns(1)[3] == "NOUN"
 
 
-def test_a_value_that_both_have_set_has_both_names_each_once_and_is_taken_further(folder: Path) -> None:
-    Path("a.conllu").write_text(lines("go VERB _ 0 root HeadBy=ben|LabelBy=ben|Gloss=x"), encoding="utf-8")
-    Path("b.conllu").write_text(lines("go VERB _ 0 root HeadBy=anna|TagBy=anna|Gloss=x"), encoding="utf-8")
+def test_a_value_that_both_have_set_has_both_names_each_once_and_is_taken_further(
+    folder: Path,
+) -> None:
+    Path("a.conllu").write_text(
+        lines("go VERB _ 0 root HeadBy=ben|LabelBy=ben|Gloss=x"), encoding="utf-8"
+    )
+    Path("b.conllu").write_text(
+        lines("go VERB _ 0 root HeadBy=anna|TagBy=anna|Gloss=x"), encoding="utf-8"
+    )
     opened().close()
     assert Path("c.conllu").read_text(encoding="utf-8").split("\t")[9] == (
         "HeadBy=ben,anna|LabelBy=ben|Gloss=x|TagBy=anna\n\n"

@@ -1,4 +1,5 @@
-"""The page of `vdgi annotate` in a real browser: keys, mouse, undo, kills, two tabs, scripts, widths."""
+"""The page of `vdgi annotate` in a real browser: keys, mouse, undo, kills, two tabs, scripts,
+widths."""
 
 from __future__ import annotations
 
@@ -22,13 +23,17 @@ from dynet_vdgi.validation import udtools
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright, of the extra dev, is not installed")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright, of the extra dev, is not installed"
+)
 
 expect = playwright.expect
 
 expect.set_options(timeout=60_000)  # for machines with much other work
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 pytestmark = [
     pytest.mark.slow,
@@ -77,7 +82,10 @@ def tab(browser: Any) -> Iterator[Callable[..., Any]]:
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda line: faults.append(line.text) if "Content Security" in line.text else None)
+        page.on(
+            "console",
+            lambda line: faults.append(line.text) if "Content Security" in line.text else None,
+        )
         base = address.split("/", 3)[2]
         page.on("request", lambda r: None if base in r.url.split("/")[2] else faults.append(r.url))
         page.goto(address)
@@ -118,8 +126,11 @@ def refuses(page: Any, text: str) -> None:
     expect(page.locator("#notice.bad")).to_contain_text(text)
 
 
-def keys(page: Any, *names: str, at: int = 0, says: str = "", refuses: str = "", then: int = 0) -> None:
-    """Presses keys, at a word; what follows a ' is typed letter by letter. Then the page says something."""
+def keys(
+    page: Any, *names: str, at: int = 0, says: str = "", refuses: str = "", then: int = 0
+) -> None:
+    """Presses keys, at a word; what follows a ' is typed letter by letter. Then the page says
+    something."""
     if at:
         word(page, at).locator(".form").click()
     for name in names:
@@ -128,7 +139,9 @@ def keys(page: Any, *names: str, at: int = 0, says: str = "", refuses: str = "",
         else:
             page.keyboard.press(name)
     if says or refuses:
-        expect(page.locator("#notice.bad" if refuses else "#notice")).to_contain_text(says or refuses)
+        expect(page.locator("#notice.bad" if refuses else "#notice")).to_contain_text(
+            says or refuses
+        )
     if then:
         expect(word(page, then)).to_be_focused()
 
@@ -142,7 +155,8 @@ def sentence(page: Any, number: int) -> None:
     page.locator("#number").fill(str(number))
     page.locator("#number").press("Enter")
     expect(page.locator("#heading")).to_contain_text(f"Sentence {number} ")
-    word(page, 1).locator(".form").click()  # a click on the tag of a selected word asks for another one
+    # a click on the tag of a selected word asks for another one
+    word(page, 1).locator(".form").click()
 
 
 def heads(client: Client, number: int) -> list[int]:
@@ -252,7 +266,9 @@ def test_heads_are_set_by_dragging_and_arcs_are_clicked(page: Any, client: Clien
     expect(page.locator("#redo")).to_be_enabled()
 
 
-def test_what_is_impossible_what_follows_and_what_is_taken_back_is_said(page: Any, client: Client) -> None:
+def test_what_is_impossible_what_follows_and_what_is_taken_back_is_said(
+    page: Any, client: Client
+) -> None:
     sentence(page, 1)
     keys(page, "1", refuses="a word cannot be its own head")
     for text in ("0", "4", "abc", "1.5"):
@@ -266,7 +282,11 @@ def test_what_is_impossible_what_follows_and_what_is_taken_back_is_said(page: An
     keys(page, "ArrowRight", then=2)
     expect(page.locator("#arcs .arc.moved")).to_have_count(0)
     sentence(page, 2)
-    keys(page, "a", says="Sentence 2 is done. 2 arcs were doubtful when you confirmed; u takes it back.")
+    keys(
+        page,
+        "a",
+        says="Sentence 2 is done. 2 arcs were doubtful when you confirmed; u takes it back.",
+    )
     for what in ("2: Sentence is right.", "1: the head of 1 The."):
         keys(page, "u", says=f"Taken back, in sentence {what}")
     expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
@@ -286,7 +306,12 @@ def test_notes_flags_place_order_and_view_are_kept_and_found_again(page: Any) ->
     keys(page, "q")
     expect(page.locator("#flag")).to_have_attribute("aria-pressed", "true")
     sentence(page, 1)
-    for kind, text in (("note", "verb"), ("columns", "deprel=dep"), ("columns", "upos=PRON"), ("flagged", "")):
+    for kind, text in (
+        ("note", "verb"),
+        ("columns", "deprel=dep"),
+        ("columns", "upos=PRON"),
+        ("flagged", ""),
+    ):
         keys(page, "/")
         page.locator("#kind").select_option(kind)
         page.locator("#wanted").fill(text)
@@ -312,7 +337,9 @@ def test_arcs_that_no_tree_can_have_are_open_with_the_reason_and_a_translation_k
     tmp_path: Path, tab: Callable[..., Any]
 ) -> None:
     arcs = enumerate((3, 3, 0, 6, 6, 0, 3), 1)
-    rows = "".join(f"{k}\tw{k}\tw\tNOUN\t_\t_\t{head}\t{'dep' if head else 'root'}\t_\t_\n" for k, head in arcs)
+    rows = "".join(
+        f"{k}\tw{k}\tw\tNOUN\t_\t_\t{head}\t{'dep' if head else 'root'}\t_\t_\n" for k, head in arcs
+    )
     text = f"# sent_id = s\n# text_cy = Mae hi oer.\n{rows}\n"
     path = written(tmp_path / "a.conllu", text)
     with served(path, "--given", "right") as address:
@@ -329,7 +356,9 @@ def test_arcs_that_no_tree_can_have_are_open_with_the_reason_and_a_translation_k
         assert heads(Client(address), 0) == [3, 3, 0, 6, 6, 3, 3]
 
 
-def test_words_are_searched_by_columns_gone_through_and_changed_all_at_once(page: Any, client: Client) -> None:
+def test_words_are_searched_by_columns_gone_through_and_changed_all_at_once(
+    page: Any, client: Client
+) -> None:
     keys(page, "/")
     page.locator("#kind").select_option("columns")
     said = page.locator("#found-count")
@@ -340,7 +369,11 @@ def test_words_are_searched_by_columns_gone_through_and_changed_all_at_once(page
     page.locator("#wanted").fill("upos=NOUN lemma!=cat")
     expect(said).to_have_text("3 words")
     expect(page.locator("#found button")).to_have_text(
-        ["1 The dogs don't bark. (2 dogs)", "2 Dogs bark (1 Dogs)", "3 Cats see dogs , they say (3 dogs)"]
+        [
+            "1 The dogs don't bark. (2 dogs)",
+            "2 Dogs bark (1 Dogs)",
+            "3 Cats see dogs , they say (3 dogs)",
+        ]
     )
     keys(page, "Enter", "Enter")
     expect(page.locator("#hit")).to_have_text("1 of 3 found")
@@ -366,12 +399,16 @@ def test_words_are_searched_by_columns_gone_through_and_changed_all_at_once(page
     page.locator("#all-change").click()
     says(page, "Changed in 3 sentences. u takes all of it back.")
     expect(page.locator("#relation")).to_have_text("agent")
-    assert [client.get(f"sentence/{k}")["words"][w - 1]["label"] for k, w in ((0, 2), (1, 1), (2, 3))] == ["agent"] * 3
+    assert [
+        client.get(f"sentence/{k}")["words"][w - 1]["label"] for k, w in ((0, 2), (1, 1), (2, 3))
+    ] == ["agent"] * 3
     keys(page, "u", says="Taken back, in sentence 1: the change of all found, also of 2 dogs.")
     assert client.get("sentence/2")["words"][2]["label"] == "dep"
 
 
-def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields(page: Any, client: Client) -> None:
+def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields(
+    page: Any, client: Client
+) -> None:
     expect(page.locator("#advice")).to_be_visible()
     keys(page, "Home", "4", says="1 The, DET, head 4 n't")
     page.locator("#undo").click()
@@ -391,7 +428,8 @@ def test_keys_work_from_the_first_moment_and_after_every_click_but_not_in_fields
 
 
 def test_one_key_sets_a_relation(page: Any, client: Client) -> None:
-    for word_, label in ((1, "nsubj"), (2, "obj"), (3, "obl")):  # all hang from words with these tags
+    # all hang from words with these tags
+    for word_, label in ((1, "nsubj"), (2, "obj"), (3, "obl")):
         client.change(2, "label", word_, label)
     page.goto(f"{client.address}#s=2&w=1")
     page.reload()
@@ -418,7 +456,8 @@ def test_one_key_sets_a_relation(page: Any, client: Client) -> None:
     expect(word(page, 1)).to_be_focused()
     keys(page, "l", "'n:po", "Enter")
     expect(label).to_have_text("nmod:poss")
-    keys(page, "l", "':own", "Enter", refuses="Enter once more stores it")  # of what it is now: nobody has used it
+    # of what it is now: nobody has used it
+    keys(page, "l", "':own", "Enter", refuses="Enter once more stores it")
     keys(page, "Enter")
     expect(label).to_have_text("nmod:own")
     wait_for(lambda: client.get("sentence/2")["words"][0]["label"] != offered[1])
@@ -441,7 +480,18 @@ def test_keys_pressed_before_the_sentence_or_the_page_has_come_are_given_in_thei
     page: Any, client: Client, missing: str
 ) -> None:
     held = opened_without(page, missing, f"{client.address}#s=2&w=1")
-    for key in (*"lacl", "Enter", "ArrowRight", "6", "Enter", "o", *"why a", "Backspace", "?", "Enter"):
+    for key in (
+        *"lacl",
+        "Enter",
+        "ArrowRight",
+        "6",
+        "Enter",
+        "o",
+        *"why a",
+        "Backspace",
+        "?",
+        "Enter",
+    ):
         page.keyboard.press(key)
     held[0].continue_()
     wait_for(lambda: bool(client.get("sentence/2")["words"][1]["note"]), page)
@@ -454,9 +504,12 @@ def test_keys_pressed_before_the_sentence_or_the_page_has_come_are_given_in_thei
 
 
 @pytest.mark.parametrize("key", ["a", "Space"])
-def test_keys_that_confirm_do_nothing_before_the_sentence_has_come(page: Any, client: Client, key: str) -> None:
+def test_keys_that_confirm_do_nothing_before_the_sentence_has_come(
+    page: Any, client: Client, key: str
+) -> None:
     held = opened_without(page, "**/sentence/**", f"{client.address}#s=2&w=1")
-    for one in ("6", "Home", key, "ArrowRight", "3", "n"):  # after 6 alone, Enter would confirm nothing
+    # after 6 alone, Enter would confirm nothing
+    for one in ("6", "Home", key, "ArrowRight", "3", "n"):
         page.keyboard.press(one)
     held[0].continue_()
     name = "The space bar" if key == "Space" else key
@@ -470,7 +523,9 @@ def test_keys_that_confirm_do_nothing_before_the_sentence_has_come(page: Any, cl
     expect(page.locator("#heading")).to_contain_text("Sentence 3")
 
 
-def test_keys_wait_for_the_next_sentence_and_are_dropped_if_none_comes(page: Any, client: Client) -> None:
+def test_keys_wait_for_the_next_sentence_and_are_dropped_if_none_comes(
+    page: Any, client: Client
+) -> None:
     page.locator("#order").select_option("document")
     sentence(page, 1)
     held: list[Any] = []
@@ -529,7 +584,8 @@ def test_a_sentence_is_annotated_under_a_cyrillic_layout(page: Any, client: Clie
     third = offered.inner_text()
     keys(page, "3")
     wait_for(lambda: first()["label"] == third)
-    press_as(page, "ь KeyM", "д KeyL", "٣ Digit3", "ф KeyA")  # typed: these letters, and no key of the page
+    # typed: these letters, and no key of the page
+    press_as(page, "ь KeyM", "д KeyL", "٣ Digit3", "ф KeyA")
     expect(page.locator("#choice-input")).to_have_value("д٣ф")
     keys(page, "Enter")
     wait_for(lambda: first()["lemma"] == "д٣ф")
@@ -544,7 +600,9 @@ def test_a_sentence_is_annotated_under_a_cyrillic_layout(page: Any, client: Clie
     says(page, "Taken back, in sentence 1")
 
 
-def test_held_keys_of_another_layout_are_given_as_they_were_pressed(page: Any, client: Client) -> None:
+def test_held_keys_of_another_layout_are_given_as_they_were_pressed(
+    page: Any, client: Client
+) -> None:
     held = opened_without(page, "**/sentence/**", f"{client.address}#s=2&w=1")
     press_as(page, "щ KeyO", "п KeyG", "ل KeyG")
     keys(page, "Enter")
@@ -556,7 +614,9 @@ def test_held_keys_of_another_layout_are_given_as_they_were_pressed(page: Any, c
     assert [one["head"] for one in found].count(6) == 2  # of the next doubtful word, and as guessed
 
 
-def test_letters_of_digit_keys_are_typed_where_a_text_is_asked_for(page: Any, client: Client) -> None:
+def test_letters_of_digit_keys_are_typed_where_a_text_is_asked_for(
+    page: Any, client: Client
+) -> None:
     keys(page, "m", at=1)  # a lemma that is proposed has the number 1
     expect(page.locator("#choice-input")).to_have_value("the")
     press_as(page, "ә Digit2", "і Digit3")
@@ -565,8 +625,12 @@ def test_letters_of_digit_keys_are_typed_where_a_text_is_asked_for(page: Any, cl
     wait_for(lambda: client.get("sentence/0")["words"][0]["lemma"] == "әі")
 
 
-@pytest.mark.parametrize("ending", [{"isComposing": True}, {"keyCode": 229}], ids=["while it composes", "after it"])
-def test_enter_that_ends_a_composition_stores_and_closes_nothing(page: Any, client: Client, ending: Any) -> None:
+@pytest.mark.parametrize(
+    "ending", [{"isComposing": True}, {"keyCode": 229}], ids=["while it composes", "after it"]
+)
+def test_enter_that_ends_a_composition_stores_and_closes_nothing(
+    page: Any, client: Client, ending: Any
+) -> None:
     def enter(**changes: Any) -> None:
         make = "new KeyboardEvent('keydown', { key: 'Enter', code: 'Enter', bubbles: true, cancelable: true, ...o })"
         page.evaluate(f"o => document.activeElement.dispatchEvent({make})", changes)
@@ -590,7 +654,9 @@ def test_enter_that_ends_a_composition_stores_and_closes_nothing(page: Any, clie
     wait_for(lambda: client.get("sentence/0")["words"][0]["lemma"] == "x")
 
 
-def test_keys_are_those_of_the_words_again_after_enter_or_escape_in_a_field_and_after_a_choice(page: Any) -> None:
+def test_keys_are_those_of_the_words_again_after_enter_or_escape_in_a_field_and_after_a_choice(
+    page: Any,
+) -> None:
     for leave, number in (("Enter", 3), ("Escape", 3), ("Enter", 3)):
         page.locator("#number").click()
         if leave == "Enter":
@@ -635,41 +701,60 @@ def test_tags_features_and_lemmas_are_set_by_keys(page: Any, client: Client) -> 
     keys(page, "m", "'the", "ArrowRight")  # takes it, and goes on
     wait_for(lambda: client.get("sentence/0")["words"][0]["lemma"] == "the")
     expect(word(page, 2)).to_have_attribute("aria-selected", "true")
-    keys(page, "y", "'Nn", "Enter", "y", "'x", "Tab")  # a new part takes the place of the last one; the lemma is next
+    # a new part takes the place of the last one; the lemma is next
+    keys(page, "y", "'Nn", "Enter", "y", "'x", "Tab")
     keys(page, "'odd", "Tab", "'abl", "Tab")  # features, of the next word, and then its XPOS
     wait_for(lambda: "Case=Abl" in client.get("sentence/0")["words"][2]["feats"])
     expect(page.locator("#choice-title")).to_contain_text("XPOS of 3 ")
     found = client.get("sentence/0")["words"]
     assert (found[1]["xpos"], found[1]["lemma"]) == ("Nx", "odd")
-    keys(page, "Escape", "Home", "f", "'dat", "Tab", "Tab", "'qq")  # no key is lost, however fast they come
+    # no key is lost, however fast they come
+    keys(page, "Escape", "Home", "f", "'dat", "Tab", "Tab", "'qq")
     expect(page.locator("#choice-title")).to_have_text("Lemma of 1 The")
     expect(page.locator("#choice-input")).to_have_value("qq")
     keys(page, "Escape", *"uuuuuuuuu")
     expect(word(page, 1).locator(".tag")).to_have_text("DET")
 
 
-def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(page: Any, client: Client) -> None:
+def test_what_nobody_has_used_is_held_back_once_and_a_given_relation_shows(
+    page: Any, client: Client
+) -> None:
     keys(page, "Home", "l", "'nsbuj", "Enter")
-    message = "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'? Enter once more stores"
+    message = (
+        "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'? Enter once more stores"
+    )
     for place in ("#notice.bad", "#choice-hint"):
         expect(page.locator(place)).to_contain_text(message)
     page.locator("#choice-input").fill("nmod:foo")
     keys(page, "Enter")
-    expect(page.locator("#choice-hint")).to_contain_text("'nmod:foo' is a subtype of nmod that this file")
+    expect(page.locator("#choice-hint")).to_contain_text(
+        "'nmod:foo' is a subtype of nmod that this file"
+    )
     assert client.get("sentence/0")["edits"] == 0
     keys(page, "Enter")
     expect(page.locator("#arcs .arc[data-place='1'] text")).to_have_text(re.compile("nmod:foo ✓$"))
-    expect(word(page, 1)).to_have_attribute("aria-label", re.compile("nmod:foo, relation confirmed"))
-    for name, value in (("Casus=Gen", "Casus=Gen|Definite=Def"), ("Number=Dul", None), ("Case=Gen", "")):
+    expect(word(page, 1)).to_have_attribute(
+        "aria-label", re.compile("nmod:foo, relation confirmed")
+    )
+    for name, value in (
+        ("Casus=Gen", "Casus=Gen|Definite=Def"),
+        ("Number=Dul", None),
+        ("Case=Gen", ""),
+    ):
         keys(page, "f")
         page.keyboard.type(name)
         keys(page, "Enter")
         if value != "":
-            expect(page.locator("#choice-hint")).to_contain_text(f"'{name}' is no feature of UD or of")
+            expect(page.locator("#choice-hint")).to_contain_text(
+                f"'{name}' is no feature of UD or of"
+            )
             page.keyboard.press("Enter" if value else "Escape")
         expect(page.locator("#choice")).to_be_hidden()
-    wait_for(lambda: client.get("sentence/0")["words"][0]["feats"] == "Case=Gen|Casus=Gen|Definite=Def")
-    expect(page.locator("#word-facts")).to_contain_text("Case=Gen")  # the page may be behind the program
+    wait_for(
+        lambda: client.get("sentence/0")["words"][0]["feats"] == "Case=Gen|Casus=Gen|Definite=Def"
+    )
+    # the page may be behind the program
+    expect(page.locator("#word-facts")).to_contain_text("Case=Gen")
     keys(page, "f")
     page.keyboard.type("Case=")  # which could also begin Case=Abe
     keys(page, "Enter")
@@ -686,7 +771,8 @@ def test_a_relation_that_is_written_in_full_is_stored_as_it_is_written(
         with served(path, *options, learn=True) as address:
             page = tab(address)
             sentence(page, 1)
-            expect(page.locator("#relation")).not_to_have_text("–", timeout=60_000)  # until there is a tree
+            # until there is a tree
+            expect(page.locator("#relation")).not_to_have_text("–", timeout=60_000)
             keys(page, "l", f"'{relation}", "Enter", at=1, refuses=f"'{relation}' is ")
             expect(page.locator("#choice-input")).to_have_value(relation)
             keys(page, "Enter")
@@ -696,12 +782,18 @@ def test_a_relation_that_is_written_in_full_is_stored_as_it_is_written(
             assert (found["label"], found["label_by"]) == (relation, "anna")
 
 
-def test_features_and_xpos_that_are_written_in_full_are_stored_as_they_are_written(page: Any, client: Client) -> None:
+def test_features_and_xpos_that_are_written_in_full_are_stored_as_they_are_written(
+    page: Any, client: Client
+) -> None:
     for place, feats in ((2, "Gender=Masc,Neut"), (5, "Number[psor]=Sing")):
         client.change(0, "feats", place, feats)
     client.change(0, "xpos", 2, "NNS")
     client.change(0, "xpos", 5, "VB")
-    for key, what, value in (("f", "feats", "Gender=Masc"), ("y", "xpos", "JJ"), ("f", "feats", "Number=Sing")):
+    for key, what, value in (
+        ("f", "feats", "Gender=Masc"),
+        ("y", "xpos", "JJ"),
+        ("f", "feats", "Number=Sing"),
+    ):
         client.change(1, what, 1, "_")
         page.reload()
         expect(word(page, 1)).to_be_visible()
@@ -772,7 +864,10 @@ def test_a_typed_relation_is_stored_or_refused_however_the_field_is_left(
     keys(page, "l")
     page.locator("#choice-input").fill("zzz")
     leave(page)
-    refuses(page, "'zzz' is no relation of UD or of this file. Enter once more stores it; Esc takes it back.")
+    refuses(
+        page,
+        "'zzz' is no relation of UD or of this file. Enter once more stores it; Esc takes it back.",
+    )
     expect(page.locator("#choice-input")).to_have_value("zzz")
     expect(page.locator("#word-heading")).to_have_text("Word 1: The")
     expect(page.locator("#heading")).to_contain_text("Sentence 1 ")
@@ -798,7 +893,9 @@ def wait_for(condition: Callable[[], bool], page: Any = None) -> None:
             page.wait_for_timeout(50)
 
 
-def test_a_key_confirms_only_what_was_on_the_screen_when_it_was_pressed(page: Any, client: Client) -> None:
+def test_a_key_confirms_only_what_was_on_the_screen_when_it_was_pressed(
+    page: Any, client: Client
+) -> None:
     sentence(page, 1)
     held: list[Any] = []
     page.route("**/change", lambda route: route.continue_() if held else held.append(route))
@@ -844,18 +941,24 @@ def test_reload_kill_and_restart_lose_nothing(path: Path, tab: Callable[..., Any
         expect(page.locator("#arcs .arc[data-place='1'] text")).to_have_text("✓ dep?")
 
 
-def test_a_tab_of_an_earlier_start_says_where_the_program_is(path: Path, tab: Callable[..., Any]) -> None:
+def test_a_tab_of_an_earlier_start_says_where_the_program_is(
+    path: Path, tab: Callable[..., Any]
+) -> None:
     running, address = start(path)
     page = tab(address)
     running.terminate()
     running.wait(60)
     assert running.stdout is not None
     running.stdout.close()
-    expect(page.locator("#fault")).to_contain_text("If it was started again, open the address that it printed")
+    expect(page.locator("#fault")).to_contain_text(
+        "If it was started again, open the address that it printed"
+    )
     expect(page.locator("#fault")).not_to_contain_text("Is it still running?")
     with served(path, str(Client(address).port)) as later:  # at the same port, with another token
         assert Client(later).port == Client(address).port
-        expect(page.locator("#fault")).to_contain_text("This page is of an earlier start of the program")
+        expect(page.locator("#fault")).to_contain_text(
+            "This page is of an earlier start of the program"
+        )
         keys(
             page,
             "5",
@@ -882,7 +985,9 @@ def test_two_tabs_do_not_overwrite_each_other(path: Path, tab: Callable[..., Any
         expect(one.locator("#head")).to_have_text(re.compile("^5 "))
 
 
-def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Callable[..., Any]) -> None:
+def test_scripts_from_right_to_left_and_combining_marks(
+    tmp_path: Path, tab: Callable[..., Any]
+) -> None:
     with served(written(tmp_path / "a.conllu", SCRIPTS)) as address:
         page = tab(address)
         sentence(page, 1)
@@ -894,7 +999,9 @@ def test_scripts_from_right_to_left_and_combining_marks(tmp_path: Path, tab: Cal
         sentence(page, 2)
         expect(page.locator("#stage")).to_have_attribute("dir", "ltr")
         expect(word(page, 2).locator(".form")).to_have_text("g̈ȩ̇")
-        expect(word(page, 3)).to_have_attribute("aria-label", re.compile("漢字, NOUN, root of the sentence"))
+        expect(word(page, 3)).to_have_attribute(
+            "aria-label", re.compile("漢字, NOUN, root of the sentence")
+        )
         title = page.title()
         sentence(page, 3)
         expect(word(page, 1).locator(".form")).to_have_text("<img/src=x/onerror=document.title=1>")
@@ -950,8 +1057,12 @@ def test_the_server_says_why_no_word_is_found(page: Any) -> None:
 def test_long_sentences_at_all_widths_without_serious_faults(
     tmp_path: Path, tab: Callable[..., Any], width: int, scheme: str
 ) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-    long = "".join(f"{n}\tword{n}\t_\tNOUN\t_\tCase=Nom\t_\t_\t_\t_\n" for n in range(1, 101)) + "\n"
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed"
+    )
+    long = (
+        "".join(f"{n}\tword{n}\t_\tNOUN\t_\tCase=Nom\t_\t_\t_\t_\n" for n in range(1, 101)) + "\n"
+    )
     with served(written(tmp_path / "a.conllu", long + ROWS)) as address:
         page = tab(address, width, color_scheme=scheme)
         for number in (1, 2):
@@ -961,7 +1072,8 @@ def test_long_sentences_at_all_widths_without_serious_faults(
             shown = page.evaluate("document.documentElement.scrollWidth")
             assert shown <= width
             assert opened_faults(axe, page) == []
-        assert popup_faults(axe, page) == []  # over the shorter sentence: axe takes its time for each word
+        # over the shorter sentence: axe takes its time for each word
+        assert popup_faults(axe, page) == []
         keys(page, "End", at=2)
         box = word(page, 6).bounding_box()
         assert 0 <= box["x"] <= width
@@ -1010,16 +1122,21 @@ def confirm(path: Path, count: int) -> str:
     blocks = []
     for number, marked in enumerate(read_marked(path)):
         if number < count:
-            marked.arcs = tuple(arc._replace(head_by="anna", label_by="anna") for arc in marked.arcs)
+            marked.arcs = tuple(
+                arc._replace(head_by="anna", label_by="anna") for arc in marked.arcs
+            )
             blocks.append(block(marked))
         else:
-            blocks.append(re.sub(r"(?m)^((?:[^\t\n]*\t){6})[^\t]*\t[^\t]*", r"\1_\t_", block(marked)))
+            blocks.append(
+                re.sub(r"(?m)^((?:[^\t\n]*\t){6})[^\t]*\t[^\t]*", r"\1_\t_", block(marked))
+            )
     return "".join(blocks)
 
 
 TAMIL = "திரு. குமார் வந்தார். அவனும் பார்த்தான் மழை பெய்தது.\n"
 
-"""Mr Kumar came. He saw, too -- it rained.  The first full stop ends no sentence, and one is missing."""
+"""Mr Kumar came. He saw, too -- it rained.  The first full stop ends no sentence, and one is
+missing."""
 
 TAMIL_TREES = [
     [
@@ -1038,8 +1155,11 @@ KEY_OF_TAG = {"NOUN": "n", "PROPN": "e", "VERB": "v", "PRON": "o", "PART": "t"}
 
 
 @pytest.mark.timeout(600)
-def test_plain_text_becomes_a_valid_treebank_in_the_page(tmp_path: Path, tab: Callable[..., Any]) -> None:
-    """Sentences cut and joined, words joined, a multiword token, tags, heads, relations, all by hand."""
+def test_plain_text_becomes_a_valid_treebank_in_the_page(
+    tmp_path: Path, tab: Callable[..., Any]
+) -> None:
+    """Sentences cut and joined, words joined, a multiword token, tags, heads, relations, all by
+    hand."""
     with served(written(tmp_path / "raw.txt", TAMIL), "--order", "document", learn=True) as address:
         page, client = tab(address), Client(address)
         expect(page.locator("#of")).to_have_text("of 3")
@@ -1076,7 +1196,9 @@ def test_plain_text_becomes_a_valid_treebank_in_the_page(tmp_path: Path, tab: Ca
         assert udtools.messages([text], level="2") == []
 
 
-def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[str, str, int, str]]) -> None:
+def annotate_by_keys(
+    page: Any, client: Client, number: int, tree: list[tuple[str, str, int, str]]
+) -> None:
     """Gives every word of the sentence that is shown its tag, head and relation, and confirms it."""
     own = client.get(f"next?number={number - 1}")["next"]
 
@@ -1111,8 +1233,11 @@ def annotate_by_keys(page: Any, client: Client, number: int, tree: list[tuple[st
 
 
 @pytest.mark.timeout(600)
-def test_the_tutorial_from_tagged_text_to_corrected_sentences(tmp_path: Path, tab: Callable[..., Any]) -> None:
-    """The steps of docs/annotate.md on the demo language; the first sentences by keys, the others quickly."""
+def test_the_tutorial_from_tagged_text_to_corrected_sentences(
+    tmp_path: Path, tab: Callable[..., Any]
+) -> None:
+    """The steps of docs/annotate.md on the demo language; the first sentences by keys, the others
+    quickly."""
     n_corrected, n_all, step = (100, 200, 20) if PICTURES else (30, 50, 10)
     blocks = DEMO.read_text("utf-8").split("\n\n")[:n_all]
     some = written(tmp_path / "some.conllu", "\n\n".join([*blocks, ""]))
@@ -1120,7 +1245,9 @@ def test_the_tutorial_from_tagged_text_to_corrected_sentences(tmp_path: Path, ta
     path = written(tmp_path / "my.conllu", confirm(some, 0))
     with served(path, learn=True) as address:
         page, client = tab(address), Client(address)
-        expect(page.locator("#learning")).to_contain_text("without any corrected sentence", timeout=120_000)
+        expect(page.locator("#learning")).to_contain_text(
+            "without any corrected sentence", timeout=120_000
+        )
         expect(page.locator("#arcs .arc").first).to_be_visible()
         picture(page, "annotate-first", 1500)
         keys(page, "l")
@@ -1138,7 +1265,9 @@ def test_the_tutorial_from_tagged_text_to_corrected_sentences(tmp_path: Path, ta
                 wait_for_lesson(client, done + 1)
         assert client.get("state")["progress"]["sentences_done"] == n_corrected
         first, last = (statistics.mean(part) for part in (shares[: step - 3], shares[-step:]))
-        print(f"heads right at first: {first:.0%} of the first {step - 3} sentences, {last:.0%} of the last")
+        print(
+            f"heads right at first: {first:.0%} of the first {step - 3} sentences, {last:.0%} of the last"
+        )
         assert last > first
         page.reload()
         expect(page.locator("#sentences-done")).to_have_text(f"{n_corrected} of {n_all}")
@@ -1164,11 +1293,16 @@ def correct_by_keys(page: Any, client: Client, gold: list[Sentence]) -> None:
         if 0 < 10 * head <= len(gold[number]):  # otherwise Enter would confirm the relation, too
             keys(page, "Enter")
         expect(page.locator("#head")).to_have_text(re.compile(rf"^{head} "))
-        wait_for(lambda p=place, h=head: client.get(f"sentence/{number}")["words"][p - 1]["head"] == h, page)
+        wait_for(
+            lambda p=place, h=head: client.get(f"sentence/{number}")["words"][p - 1]["head"] == h,
+            page,
+        )
         picture(page, "annotate-corrected", 200)
     shown, notice = page.locator("#number"), page.locator("#notice")
     keys(page, "a")
-    wait_for(lambda: shown.input_value() != str(number + 1) or "has changed" in notice.inner_text(), page)
+    wait_for(
+        lambda: shown.input_value() != str(number + 1) or "has changed" in notice.inner_text(), page
+    )
     if shown.input_value() == str(number + 1):  # a parse came after the head: one looks once more
         keys(page, "a")
         expect(shown).not_to_have_value(str(number + 1))
@@ -1187,7 +1321,12 @@ def correct(client: Client, number: int, gold: Sentence) -> float:
             client.change(number, "head", place, (gold.heads or ())[place - 1])
             client.get(f"guess/{number}")
             continue
-        order = {"sentence": number, "edits": found["edits"], "version": found["version"], "what": "done"}
+        order = {
+            "sentence": number,
+            "edits": found["edits"],
+            "version": found["version"],
+            "what": "done",
+        }
         status, answer = client.post("change", order)
         if status == 200:
             return 1 - n_set / (len(found["words"]) - len(found["punctuation"]))

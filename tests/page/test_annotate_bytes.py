@@ -1,4 +1,5 @@
-"""A file under annotation keeps its bytes: all of them until a change, then those of the other sentences."""
+"""A file under annotation keeps its bytes: all of them until a change, then those of the other
+sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def with_windows_lines(text: str) -> str:
 def odd(text: str) -> str:
     """With a byte order mark, needless empty lines, blanks in them, and some Windows line ends."""
     one, two, *others = text.split("\n\n", 2)
-    return "\ufeff\n" + "\n\n\n".join([one, two.replace("\n", "\r\n"), *others]).replace("\n\n", "\n \n")
+    return "\ufeff\n" + "\n\n\n".join([one, two.replace("\n", "\r\n"), *others]).replace(
+        "\n\n", "\n \n"
+    )
 
 
 def as_it_is(text: str) -> str:
@@ -43,7 +46,9 @@ def without_trees(text: str) -> str:
 
 def with_some_marks(text: str) -> str:
     """Every third word has a confirmed head."""
-    return re.sub(r"(?m)^(\d*[147]\t.*\t)([^\t\n]*)$", r"\1HeadBy=ben|\2", text).replace("ben|_", "ben")
+    return re.sub(r"(?m)^(\d*[147]\t.*\t)([^\t\n]*)$", r"\1HeadBy=ben|\2", text).replace(
+        "ben|_", "ben"
+    )
 
 
 SITUATIONS: tuple[tuple[Given | None, Callable[[str], str]], ...] = (
@@ -66,7 +71,8 @@ def opened(given: Given | None, by: str = "anna") -> Session:
 
 
 def stays(text: str, given: Given | None, changed: int) -> None:
-    """A session that is opened twice leaves a file alone; a note in one sentence, all others; undone, all."""
+    """A session that is opened twice leaves a file alone; a note in one sentence, all others;
+    undone, all."""
     whole = text.encode()
     written(Path("a.conllu"), text)
     Path("a.conllu.journal").unlink(missing_ok=True)
@@ -102,7 +108,11 @@ WITH_TREES = "".join(
     "3\tgo\tgo\tVERB\tVB\tA=B\t0\troot\t0:root\tGloss=x|Gloss=x\n"
     "3.1\tthere\t_\t_\t_\t_\t_\t_\t3:dep\t_\n"
     f"4\t!\t!\tPUNCT\t.\t_\t{end}\tpunct\t_\t_\n\n"
-    for comment, comma, end in (("# sent_id = 1\n#odd\n", 3, 1), ("", 1, 2), ("# sent_id = 3\n", 4, 3))
+    for comment, comma, end in (
+        ("# sent_id = 1\n#odd\n", 3, 1),
+        ("", 1, 2),
+        ("# sent_id = 3\n", 4, 3),
+    )
 )
 """Sentences whose punctuation hangs where a program would not put it."""
 
@@ -112,7 +122,9 @@ PARTIAL = WITH_TREES.replace("\t3\tdiscourse\t", "\t_\t_\t")
 
 
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("text", [WITH_TREES, WITH_TREES + ONLY_MARKS, WITHOUT_RELATIONS, PARTIAL, ROWS])
+@pytest.mark.parametrize(
+    "text", [WITH_TREES, WITH_TREES + ONLY_MARKS, WITHOUT_RELATIONS, PARTIAL, ROWS]
+)
 def test_odd_files_stay_byte_for_byte(folder: Path, style: Callable[[str], str], text: str) -> None:
     for given, changes in SITUATIONS:
         if text is not ROWS:
@@ -122,7 +134,11 @@ def test_odd_files_stay_byte_for_byte(folder: Path, style: Callable[[str], str],
 
 
 def test_tokenised_raw_texts_stay_byte_for_byte(folder: Path) -> None:
-    for text in ("Dogs  bark.\n\nWhy? \u201cNo\u201d\n", "a\tb\u00a0c. D\r\ne", "پاٹھ ہے۔ नमस्ते दुनिया।\n\n\n"):
+    for text in (
+        "Dogs  bark.\n\nWhy? \u201cNo\u201d\n",
+        "a\tb\u00a0c. D\r\ne",
+        "پاٹھ ہے۔ नमस्ते दुनिया।\n\n\n",
+    ):
         Path("raw.txt").write_bytes(text.encode())
         stays(conllu_of("raw.txt", None), None, changed=0)
 
@@ -161,17 +177,23 @@ def test_heads_of_some_words_can_be_given(folder: Path) -> None:
     session.close()
 
 
-def test_given_again_is_a_note_and_something_else_is_refused(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_given_again_is_a_note_and_something_else_is_refused(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     written(Path("a.conllu"), WITH_TREES)
     opened("guessed").close()
     with caplog.at_level("INFO", logger="dynet_vdgi"):
         opened("guessed").close()
     assert "--given has no effect: a.conllu has been annotated before" in caplog.text
-    with pytest.raises(UsageError, match=r"a.conllu was begun with --given guessed; to begin again, move a"):
+    with pytest.raises(
+        UsageError, match=r"a.conllu was begun with --given guessed; to begin again, move a"
+    ):
         opened("right")
 
 
-def test_another_programs_tree_is_taken_over_where_nobody_has_confirmed_the_given_one(folder: Path) -> None:
+def test_another_programs_tree_is_taken_over_where_nobody_has_confirmed_the_given_one(
+    folder: Path,
+) -> None:
     written(Path("a.conllu"), WITH_TREES)
     session = opened("right")
     session.change(1, seen(session.sentences[1]), "head", 4, 3)

@@ -31,10 +31,20 @@ annotating.main(sys.argv[3:])
 
 
 @contextmanager
-def limited(folder: Path, descriptors: int, seconds: float = 30.0) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The address of a page whose program may have so many descriptors and waits so long for a request."""
+def limited(
+    folder: Path, descriptors: int, seconds: float = 30.0
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The address of a page whose program may have so many descriptors and waits so long for a
+    request."""
     script = SCRIPT.format(root=str(ROOT), tests=str(ROOT / "tests"))
-    command = [sys.executable, "-c", script, str(descriptors), str(seconds), str(written(folder / "a.conllu"))]
+    command = [
+        sys.executable,
+        "-c",
+        script,
+        str(descriptors),
+        str(seconds),
+        str(written(folder / "a.conllu")),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout is not None
         try:
@@ -57,7 +67,9 @@ SLOW = b"POST /x/change HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sent", [b"", b"GET /", SLOW], ids=["idle", "half a header", "half a body"])
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /", SLOW], ids=["idle", "half a header", "half a body"]
+)
 def test_more_connections_than_descriptors_lock_nobody_out(sent: bytes, tmp_path: Path) -> None:
     with limited(tmp_path, 1024) as (address, running), ExitStack() as stack:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -85,7 +97,9 @@ def test_few_descriptors_are_enough(tmp_path: Path) -> None:
     assert b"Traceback" not in errors
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET /", SLOW], ids=["idle", "half a header", "half a body"])
+@pytest.mark.parametrize(
+    "sent", [b"", b"GET /", SLOW], ids=["idle", "half a header", "half a body"]
+)
 def test_a_request_that_does_not_arrive_ends_its_connection(sent: bytes, tmp_path: Path) -> None:
     with limited(tmp_path, 256, 0.5) as (address, _), ExitStack() as stack:
         slow = opened(address, stack, sent)

@@ -1,4 +1,5 @@
-"""Closing the terminal, Ctrl-C and SIGTERM end the page's program at once, with its processes and its journal whole."""
+"""Closing the terminal, Ctrl-C and SIGTERM end the page's program at once, with its processes and
+its journal whole."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ if __name__ == "__main__":
 def started(folder: Path, **options: object) -> tuple[subprocess.Popen[bytes], Client]:
     """The program, whose processes learn for ten minutes, while they learn."""
     script, path = folder / "program.py", folder / "a.conllu"
-    script.write_text(LEARNING_FOR_EVER.format(root=str(ROOT), tests=str(ROOT / "tests")), encoding="utf-8")
+    script.write_text(
+        LEARNING_FOR_EVER.format(root=str(ROOT), tests=str(ROOT / "tests")), encoding="utf-8"
+    )
     if not path.exists():
         written(path)
     learns = Path(f"{script}.learns")
@@ -66,7 +69,10 @@ def processes_of(parent: int) -> list[int]:
 
 def is_running(process: int) -> bool:
     try:
-        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+            != "Z"
+        )
     except OSError:
         return False
 
@@ -80,9 +86,13 @@ def assert_ended(processes: list[int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "status"), [("SIGHUP", 129), ("SIGTERM", 143), ("SIGINT", 0)], ids=["SIGHUP", "SIGTERM", "SIGINT"]
+    ("number", "status"),
+    [("SIGHUP", 129), ("SIGTERM", 143), ("SIGINT", 0)],
+    ids=["SIGHUP", "SIGTERM", "SIGINT"],
 )
-def test_a_signal_ends_the_page_whatever_it_is_learning(number: str, status: int, tmp_path: Path) -> None:
+def test_a_signal_ends_the_page_whatever_it_is_learning(
+    number: str, status: int, tmp_path: Path
+) -> None:
     running, client = started(tmp_path)
     client.change(0, "note", 0, "remember")
     helpers = processes_of(running.pid)
@@ -111,10 +121,13 @@ def test_a_second_signal_ends_it_too(tmp_path: Path) -> None:
 
 
 def test_closing_the_terminal_ends_it(tmp_path: Path) -> None:
-    """The system sends SIGHUP to the program of a terminal that is gone, and nothing can be written there."""
+    """The system sends SIGHUP to the program of a terminal that is gone, and nothing can be written
+    there."""
     pty = pytest.importorskip("pty", reason="this system has no terminals")
     master, slave = pty.openpty()
-    running, client = started(tmp_path, stdin=slave, stderr=slave, preexec_fn=lambda: _take_terminal(slave))
+    running, client = started(
+        tmp_path, stdin=slave, stderr=slave, preexec_fn=lambda: _take_terminal(slave)
+    )
     os.close(slave)
     client.change(0, "note", 0, "remember")
     helpers = processes_of(running.pid)
@@ -136,7 +149,9 @@ def _take_terminal(slave: int) -> None:
 
 def test_a_hangup_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     """As under nohup."""
-    running, client = started(tmp_path, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    running, client = started(
+        tmp_path, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
     running.send_signal(signal.SIGHUP)
     assert client.get("state")["file"] == "a.conllu"
     running.terminate()

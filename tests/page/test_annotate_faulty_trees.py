@@ -29,13 +29,25 @@ def tree(*words: str, name: str = "s") -> str:
     rows = []
     for number, word in enumerate(words, 1):
         form, tag, head = word.split()
-        label = "root" if head == "0" else "_" if head == "_" else "punct" if tag == "PUNCT" else "dep"
-        rows.append("\t".join([str(number), form, form, tag, "X", "_", head, label, "_", "Gloss=g"]))
+        label = (
+            "root" if head == "0" else "_" if head == "_" else "punct" if tag == "PUNCT" else "dep"
+        )
+        rows.append(
+            "\t".join([str(number), form, form, tag, "X", "_", head, label, "_", "Gloss=g"])
+        )
     return "\n".join([f"# sent_id = {name}", *rows]) + "\n\n"
 
 
 SOUND = tree("dogs NOUN 2", "bark VERB 0", ". PUNCT 2", name="sound")
-WORDS = ("Mae AUX 3", "hi PRON 3", "oer ADJ 0", ", PUNCT 6", "ond CCONJ 6", "sych ADJ 3", ". PUNCT 3")
+WORDS = (
+    "Mae AUX 3",
+    "hi PRON 3",
+    "oer ADJ 0",
+    ", PUNCT 6",
+    "ond CCONJ 6",
+    "sych ADJ 3",
+    ". PUNCT 3",
+)
 
 
 def faulty(**heads: int | str) -> str:
@@ -74,7 +86,9 @@ def change(session: Session, number: int, what: str, word: int = 0, value: objec
 
 @pytest.mark.parametrize("given", ["right", "guessed"])
 @pytest.mark.parametrize("name", CASES)
-def test_arcs_that_no_tree_can_have_are_open_and_all_others_stay(folder: Path, name: str, given: Given) -> None:
+def test_arcs_that_no_tree_can_have_are_open_and_all_others_stay(
+    folder: Path, name: str, given: Given
+) -> None:
     text, opened = CASES[name]
     whole = SOUND + text + SOUND.replace("= sound", "= last")
     written(Path("a.conllu"), whole)
@@ -90,7 +104,11 @@ def test_arcs_that_no_tree_can_have_are_open_and_all_others_stay(folder: Path, n
                 assert not arc.head_by
                 assert arc.head == UNSET or row[3] == "PUNCT"
             elif given == "right" or not is_partial:
-                assert (str(arc.head), arc.label, arc.head_by) == (row[6], row[7], "anna" if given == "right" else "")
+                assert (str(arc.head), arc.label, arc.head_by) == (
+                    row[6],
+                    row[7],
+                    "anna" if given == "right" else "",
+                )
         problems = [problem for problem in problems_of(marked) if problem.rule == IN_FILE]
         assert {problem.word for problem in problems} == opened
         assert not marked.is_done
@@ -137,7 +155,11 @@ def test_an_open_arc_is_learnt_from_only_once_somebody_has_set_it(folder: Path) 
     marked = session.sentences[0]
     assert marked.confirmed().heads == (3, 3, FREE, 5, FREE)
     assert Live(session).next_one(None, "document") == 0
-    session.put(0, marked.version, Guess((3, 3, 0, 5, 3), ("aux", "nsubj", "root", "cc", "conj"), (0.5,) * 5))
+    session.put(
+        0,
+        marked.version,
+        Guess((3, 3, 0, 5, 3), ("aux", "nsubj", "root", "cc", "conj"), (0.5,) * 5),
+    )
     assert marked.heads == (3, 3, 0, 6, 6, 3, 3)
     assert marked.confirmed().heads == (3, 3, FREE, 5, FREE)
     assert {problem.word for problem in problems_of(marked) if problem.rule == IN_FILE} == {3, 6}
@@ -153,7 +175,9 @@ def test_an_open_arc_is_learnt_from_only_once_somebody_has_set_it(folder: Path) 
     assert sentence.heads == (3, 3, 0, 6, 6, 3, 3)
 
 
-def test_sentences_with_open_arcs_are_found_as_problems_though_nobody_has_worked_on_them(folder: Path) -> None:
+def test_sentences_with_open_arcs_are_found_as_problems_though_nobody_has_worked_on_them(
+    folder: Path,
+) -> None:
     written(Path("a.conllu"), SOUND + faulty(w6=0) + faulty(w1=2, w2=1) + SOUND)
     session = Session("a.conllu", "anna", "guessed")
     hits = search(session.text, "problem", "")["found"]
@@ -164,7 +188,9 @@ def test_sentences_with_open_arcs_are_found_as_problems_though_nobody_has_worked
     assert [hit["number"] for hit in search(session.text, "problem", "cycle")["found"]] == [2]
 
 
-def test_a_faulty_mark_alone_is_attached_by_rule_and_the_sentence_waits_for_a_look(folder: Path) -> None:
+def test_a_faulty_mark_alone_is_attached_by_rule_and_the_sentence_waits_for_a_look(
+    folder: Path,
+) -> None:
     written(Path("a.conllu"), faulty(w4=4))
     session = Session("a.conllu", "anna", "right")
     marked = session.sentences[0]
@@ -178,7 +204,9 @@ def test_a_faulty_mark_alone_is_attached_by_rule_and_the_sentence_waits_for_a_lo
 
 def test_what_a_person_has_marked_stays_if_the_rest_can_give_way(folder: Path) -> None:
     lines = faulty(w6=0).replace("0\troot\t_\tGloss=g", "0\troot\t_\tHeadBy=ben", 1)
-    written(Path("a.conllu"), lines + lines.replace("0\troot\t_\tGloss=g", "0\troot\t_\tHeadBy=eve"))
+    written(
+        Path("a.conllu"), lines + lines.replace("0\troot\t_\tGloss=g", "0\troot\t_\tHeadBy=eve")
+    )
     session = Session("a.conllu", "anna")
     one, two = session.sentences
     assert ({*one.opened}, one.arcs[2].head_by) == ({6}, "ben")
@@ -189,7 +217,9 @@ def test_what_a_person_has_marked_stays_if_the_rest_can_give_way(folder: Path) -
 
 @pytest.mark.parametrize("given", ["right", "guessed"])
 @pytest.mark.parametrize("name", CASES)
-def test_words_and_sentences_can_be_split_joined_cut_and_glued(folder: Path, name: str, given: Given) -> None:
+def test_words_and_sentences_can_be_split_joined_cut_and_glued(
+    folder: Path, name: str, given: Given
+) -> None:
     text, _ = CASES[name]
     written(Path("a.conllu"), text + SOUND)
     session = Session("a.conllu", "anna", given)
@@ -208,14 +238,20 @@ def test_words_and_sentences_can_be_split_joined_cut_and_glued(folder: Path, nam
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_the_reason_stays_and_counts_words_anew_where_tokens_are_changed(folder: Path, is_killed: bool) -> None:
-    written(Path("a.conllu"), SOUND + faulty(w6=0) + SOUND.replace("= sound", "= last") + faulty(w2=2))
+def test_the_reason_stays_and_counts_words_anew_where_tokens_are_changed(
+    folder: Path, is_killed: bool
+) -> None:
+    written(
+        Path("a.conllu"), SOUND + faulty(w6=0) + SOUND.replace("= sound", "= last") + faulty(w2=2)
+    )
     session = Session("a.conllu", "anna", "guessed")
     roots = {1: "2 roots: words 3, 6", 2: "2 roots: words 4, 7", 3: "2 roots: words 4, 6"}
 
     def reasons(number: int) -> dict[int, str]:
         marked = session.text.of_id(number)
-        return {problem.word: problem.text for problem in problems_of(marked) if problem.rule == IN_FILE}
+        return {
+            problem.word: problem.text for problem in problems_of(marked) if problem.rule == IN_FILE
+        }
 
     assert reasons(1) == {3: roots[1], 6: roots[1]}
     change(session, 1, "split", 1, ["a", "b"])
@@ -223,7 +259,9 @@ def test_the_reason_stays_and_counts_words_anew_where_tokens_are_changed(folder:
     change(session, 1, "join", 5)
     assert reasons(1) == {4: roots[3], 6: roots[3]}
     change(session, 2, "glue")
-    n_words = len(SOUND.strip().split("\n")) - sum(line[0] == "#" for line in SOUND.strip().split("\n"))
+    n_words = len(SOUND.strip().split("\n")) - sum(
+        line[0] == "#" for line in SOUND.strip().split("\n")
+    )
     word = n_words + 2
     assert reasons(2) == {word: f"word {word} is its own head"}
     if is_killed:
@@ -241,7 +279,9 @@ def test_the_reason_stays_and_counts_words_anew_where_tokens_are_changed(folder:
 
 LABELLED = (
     SOUND.replace("= sound", "= one").replace("Gloss=g", "LabelBy=eve"),
-    faulty(w1=2, w2=1).replace("Gloss=g", "LabelBy=eve").replace("root\t_\t", "root\t_\tHeadBy=eve|"),
+    faulty(w1=2, w2=1)
+    .replace("Gloss=g", "LabelBy=eve")
+    .replace("root\t_\t", "root\t_\tHeadBy=eve|"),
     faulty(w3="_").replace("Gloss=g", "LabelBy=eve"),
 )
 
@@ -261,12 +301,18 @@ def test_a_confirmed_relation_stays_where_its_head_is_open(folder: Path, number:
     session.release()
     for _ in range(2):  # from the journal, then from file and journal
         session = Session("a.conllu", "anna")
-        assert [(arc.label, arc.label_by) for arc in session.sentences[number].arcs if arc.label_by] == labels
+        assert [
+            (arc.label, arc.label_by) for arc in session.sentences[number].arcs if arc.label_by
+        ] == labels
         session.close()
     Path("a.conllu.journal").unlink()
     session = Session("a.conllu", "anna")  # from the file alone
-    assert [(arc.label, arc.label_by) for arc in session.sentences[number].arcs if arc.label_by] == labels
-    open_words = [word for word, arc in enumerate(session.sentences[number].arcs, 1) if arc.head == UNSET]
+    assert [
+        (arc.label, arc.label_by) for arc in session.sentences[number].arcs if arc.label_by
+    ] == labels
+    open_words = [
+        word for word, arc in enumerate(session.sentences[number].arcs, 1) if arc.head == UNSET
+    ]
     change(session, number, "head", open_words[0], 0)
     assert session.sentences[number].arcs[open_words[0] - 1].label == "root"
     session.close()
@@ -292,7 +338,9 @@ def test_another_programs_faulty_tree_is_taken_over_and_open(folder: Path) -> No
 def test_heads_that_are_no_numbers_are_refused_as_before(folder: Path) -> None:
     for head in ("x", "-1", "2.1", "01"):
         written(Path("a.conllu"), SOUND + faulty(w2=head))
-        with pytest.raises(DataError, match=r"a.conllu:8: HEAD .* is not a valid number \(expected 0 .* or 1..7\)"):
+        with pytest.raises(
+            DataError, match=r"a.conllu:8: HEAD .* is not a valid number \(expected 0 .* or 1..7\)"
+        ):
             Session("a.conllu", "anna", "guessed")
 
 
@@ -306,7 +354,9 @@ def test_a_finished_export_has_no_faulty_tree(folder: Path) -> None:
 def planted(blocks: list[str], share: float) -> tuple[list[str], dict[int, str]]:
     """The blocks with a fault in a share of them, and the kind by number."""
     chance, kinds = random.Random(1), {}
-    for number in sorted(chance.sample(range(len(blocks)), max(len(KINDS), round(share * len(blocks))))):
+    for number in sorted(
+        chance.sample(range(len(blocks)), max(len(KINDS), round(share * len(blocks))))
+    ):
         lines = blocks[number].split("\n")
         rows = [k for k, line in enumerate(lines) if line.partition("\t")[0].isdigit()]
         heads = [int(lines[k].split("\t")[6]) for k in rows]
@@ -341,11 +391,17 @@ def check_planted(path: Path, given: Given) -> None:
     Path("a.conllu.journal").unlink(missing_ok=True)
     for _ in range(2):
         session = Session("a.conllu", "anna", given)
-        assert {number for number, marked in enumerate(session.sentences) if marked.opened} == {*kinds}
-        assert {number for number, marked in enumerate(session.sentences) if marked.open_conflicts} == {*kinds}
+        assert {number for number, marked in enumerate(session.sentences) if marked.opened} == {
+            *kinds
+        }
+        assert {
+            number for number, marked in enumerate(session.sentences) if marked.open_conflicts
+        } == {*kinds}
         assert "".join(map(as_written, session.sentences)) == whole
         for number, kind in kinds.items():
-            reason = {"roots": "roots: words", "own": "its own head", "cycle": "cycle of heads"}[kind]
+            reason = {"roots": "roots: words", "own": "its own head", "cycle": "cycle of heads"}[
+                kind
+            ]
             assert all(reason in why for why in session.sentences[number].opened.values())
         session.close()
         assert Path("a.conllu").read_bytes() == whole.encode()
@@ -360,7 +416,9 @@ def check_planted(path: Path, given: Given) -> None:
         change(session, number, "flag", 0, True)
     session.close()
     after = Path("a.conllu").read_text(encoding="utf-8").split("\n\n")
-    assert [k for k, (one, two) in enumerate(zip(after, whole.split("\n\n"))) if one != two] == [number]
+    assert [k for k, (one, two) in enumerate(zip(after, whole.split("\n\n"))) if one != two] == [
+        number
+    ]
 
 
 @pytest.mark.parametrize("given", ["right", "guessed"])
@@ -370,6 +428,10 @@ def test_planted_faults_leave_every_other_byte(folder: Path, given: Given) -> No
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="set VDGI_DATA to the folder with the treebanks")
 @pytest.mark.parametrize("given", ["right", "guessed"])
-@pytest.mark.parametrize("name", ["Welsh-CCG/cy_ccg", "Tamil-TTB/ta_ttb", "Scottish_Gaelic-ARCOSG/gd_arcosg"])
-def test_planted_faults_in_treebanks_leave_every_other_byte(folder: Path, name: str, given: Given) -> None:
+@pytest.mark.parametrize(
+    "name", ["Welsh-CCG/cy_ccg", "Tamil-TTB/ta_ttb", "Scottish_Gaelic-ARCOSG/gd_arcosg"]
+)
+def test_planted_faults_in_treebanks_leave_every_other_byte(
+    folder: Path, name: str, given: Given
+) -> None:
     check_planted(DATA / f"UD_{name}-ud-test.conllu", given)

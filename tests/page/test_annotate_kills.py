@@ -1,4 +1,5 @@
-"""Whenever the program is killed, it has every change that it acknowledged; the page is not needed for it."""
+"""Whenever the program is killed, it has every change that it acknowledged; the page is not needed
+for it."""
 
 from __future__ import annotations
 
@@ -73,12 +74,29 @@ class Said(NamedTuple):
     @classmethod
     def of(cls, found: Any) -> Said:
         """What an answer says about it, without guesses."""
-        keys = ("form", "upos", "misc", "note", "after", "tag_by", "feats_by", "lemma_by", "head_by", "label_by")
+        keys = (
+            "form",
+            "upos",
+            "misc",
+            "note",
+            "after",
+            "tag_by",
+            "feats_by",
+            "lemma_by",
+            "head_by",
+            "label_by",
+        )
         words = [
-            [*(word[key] for key in keys), *(word[key] if word[f"{key}_by"] else None for key in GUESSED)]
+            [
+                *(word[key] for key in keys),
+                *(word[key] if word[f"{key}_by"] else None for key in GUESSED),
+            ]
             for word in found["words"]
         ]
-        return cls(found["edits"], [found["comments"], found["note"], found["flag"], found["ranges"], words])
+        return cls(
+            found["edits"],
+            [found["comments"], found["note"], found["flag"], found["ranges"], words],
+        )
 
 
 def all_said(client: Client) -> dict[int, Said]:
@@ -98,7 +116,21 @@ def check_nothing_is_lost(before: dict[int, Said], after: dict[int, Said]) -> No
     assert all(after[k].edits == before[k].edits + 1 for k in others)
 
 
-KINDS = ("head", "head", "label", "tag", "feats", "lemma", "misc", "comment", "note", "flag", "form", "split", "join")
+KINDS = (
+    "head",
+    "head",
+    "label",
+    "tag",
+    "feats",
+    "lemma",
+    "misc",
+    "comment",
+    "note",
+    "flag",
+    "form",
+    "split",
+    "join",
+)
 KINDS += ("range", "space", "cut", "glue", "done", "open", "undo", "undo")
 
 
@@ -124,7 +156,12 @@ def one_change(client: Client, numbers: random.Random) -> tuple[str, Any]:
         "space": numbers.random() < 0.5,
     }
     seen = {"sentence": number, "edits": found["edits"], "version": found["version"]}
-    order = {**seen, "what": what, "word": 0 if what in ("flag", "comment") else word, "value": values.get(what, 0)}
+    order = {
+        **seen,
+        "what": what,
+        "word": 0 if what in ("flag", "comment") else word,
+        "value": values.get(what, 0),
+    }
     status, answer = client.post("change", order) if what != "undo" else (400, None)
     if status == 400:  # it is impossible, such as a circle of confirmed arcs
         what = "undo"

@@ -1,4 +1,5 @@
-"""Changes of every kind: the file is what was clicked, and undoing all of them gives the first file."""
+"""Changes of every kind: the file is what was clicked, and undoing all of them gives the first
+file."""
 
 from __future__ import annotations
 
@@ -64,7 +65,9 @@ def test_tags_features_and_lemmas_are_in_the_file_with_who_said_them(session: Se
     assert (rows(session, 1)[1][2], rows(session, 1)[1][5]) == ("_", "_")
 
 
-RAW = "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(("Dogs", "bark", "it"), 1))
+RAW = "".join(
+    f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(("Dogs", "bark", "it"), 1)
+)
 GUESS = TagGuess(
     ("NOUN", "VERB", "PRON"),
     (0.9,) * 3,
@@ -74,7 +77,9 @@ GUESS = TagGuess(
 )
 
 
-def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sentence(folder: Path) -> None:
+def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sentence(
+    folder: Path,
+) -> None:
     session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
     marked = session.text.of_id(0)
     session.text.put_tags(marked, GUESS)
@@ -116,7 +121,9 @@ FORMS = ("Houses", "mouses", "walked", "talked", "Mouses", "of")
 
 
 def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
-    text = "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(FORMS, 1)) + "\n"
+    text = (
+        "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(FORMS, 1)) + "\n"
+    )
     session = guessed(Session(written(Path("a.conllu"), 2 * text), "anna"))
     marked, text_of = session.text.of_id(0), session.text
     text_of.put_tags(marked, TagGuess(("X",) * 6, (0.1,) * 6))
@@ -141,27 +148,38 @@ def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
     assert shown(2) == ("mouses", "Number=Sing", "NNS")
     change(session, 0, "feats", 2, "Number=Plur")
     assert shown(5) == ("mouse", "Number=Plur", "NNS")  # a guess that is shown stays
-    assert offered(marked, 5, "lemma", text_of.analogies, None)[0] == "mouses"  # the same word tells most
+    # the same word tells most
+    assert offered(marked, 5, "lemma", text_of.analogies, None)[0] == "mouses"
     said = Choices(bundles=[[], [], [], [("Mood=Ind", 0.9)], [], []])
-    ranked = dict.fromkeys(["Tense=Past", "Mood=Ind", *usual_bundles()["VERB"], "Number=Plur"])  # the last has no verb
+    # the last has no verb
+    ranked = dict.fromkeys(["Tense=Past", "Mood=Ind", *usual_bundles()["VERB"], "Number=Plur"])
     assert offered(marked, 4, "feats", text_of.analogies, said) == [*ranked]
-    assert usual_bundles()["NOUN"][0] == "Case=Nom|Number=Sing"  # what a noun gets where the file says nothing
+    # what a noun gets where the file says nothing
+    assert usual_bundles()["NOUN"][0] == "Case=Nom|Number=Sing"
     with pytest.raises(ChangeError, match="nothing is offered for 'head'"):
         offered(marked, 4, "head", text_of.analogies, None)
     change(session, 0, "lemma", 6, "")
     change(session, 0, "done")
     change(session, 0, "open", 6)
     put_guesses(text_of, marked, Choices(xpos=[[("NN", 0.9)]] * 6, bundles=[[("A=B", 0.9)]] * 6))
-    assert shown(6) == ("_", "_", "_")  # whoever confirmed the sentence has seen that there is nothing
+    # whoever confirmed the sentence has seen that there is nothing
+    assert shown(6) == ("_", "_", "_")
     for _ in range(18):
         session.back("undo")
     again = Analogies(session.sentences)
-    assert text_of.analogies.ranked("Houses", "NOUN", "feats") == again.ranked("Houses", "NOUN", "feats") == []
+    assert (
+        text_of.analogies.ranked("Houses", "NOUN", "feats")
+        == again.ranked("Houses", "NOUN", "feats")
+        == []
+    )
 
 
 def test_lemmas_begin_as_those_of_words_that_begin_alike(folder: Path) -> None:
     forms = ("bhean", "bhàta", "bhròg", "bha", "bh", "Mòr")
-    text = "".join(f"{k}\t{form}\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(forms, 1)) + "\n"
+    text = (
+        "".join(f"{k}\t{form}\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(forms, 1))
+        + "\n"
+    )
     session = Session(written(Path("a.conllu"), text), "anna")
     for word, lemma in ((1, "bean"), (2, "bàta"), (4, "bha"), (6, "Mòr")):
         change(session, 0, "lemma", word, lemma)
@@ -177,17 +195,28 @@ def test_lemmas_begin_as_those_of_words_that_begin_alike(folder: Path) -> None:
 
 
 def test_nothing_is_recalled_that_contradicts_what_was_said(folder: Path) -> None:
-    text = "".join(f"{k}\t{form}\t_\tDET\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate([*["tha"] * 30, "a"], 1))
-    session = Session(written(Path("a.conllu"), text + "\n1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"), "anna")
+    text = "".join(
+        f"{k}\t{form}\t_\tDET\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate([*["tha"] * 30, "a"], 1)
+    )
+    session = Session(
+        written(Path("a.conllu"), text + "\n1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n"), "anna"
+    )
     for word in range(1, 32):
         change(session, 0, "feats", word, "Definite=Def" if word < 31 else "Definite=Ind")
     session.text.put_tags(session.text.of_id(1), TagGuess(("NOUN",), (0.5,)))
     session.text.recall(session.text.of_id(1))
-    assert session.text.of_id(1).columns[0].feats == "Definite=Ind"  # other endings count more, together
+    # other endings count more, together
+    assert session.text.of_id(1).columns[0].feats == "Definite=Ind"
 
 
 def test_words_that_somebody_has_passed_and_other_forms_recall_nothing(folder: Path) -> None:
-    text = "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(("ma", "x", "ma", "ma"), 1)) + "\n"
+    text = (
+        "".join(
+            f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n"
+            for k, form in enumerate(("ma", "x", "ma", "ma"), 1)
+        )
+        + "\n"
+    )
     session = guessed(Session(written(Path("a.conllu"), text), "anna"))
     marked = session.text.of_id(0)
     session.text.put_tags(marked, TagGuess(("NOUN",) * 4, (0.9,) * 4))
@@ -206,7 +235,11 @@ def test_words_that_somebody_has_passed_and_other_forms_recall_nothing(folder: P
 
 def test_what_was_said_of_a_form_is_recalled_before_the_tagger_has_learnt_it(folder: Path) -> None:
     text = (
-        "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(("ma", "ma", "be", "Ma"), 1)) + "\n"
+        "".join(
+            f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n"
+            for k, form in enumerate(("ma", "ma", "be", "Ma"), 1)
+        )
+        + "\n"
     )
     session = Session(written(Path("a.conllu"), 2 * text), "anna")
     one, two = session.text.sentences
@@ -264,7 +297,9 @@ def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) 
     session.close()
 
 
-def test_misc_comments_and_forms_are_changed_and_what_depends_on_them_follows(session: Session) -> None:
+def test_misc_comments_and_forms_are_changed_and_what_depends_on_them_follows(
+    session: Session,
+) -> None:
     marked = session.text.of_id(0)
     first = block(marked)
     change(session, 0, "note", 5, "look")
@@ -283,7 +318,16 @@ def test_misc_comments_and_forms_are_changed_and_what_depends_on_them_follows(se
     change(session, 0, "form", 3, "does")  # in a multiword token, which stays as it is in the text
     marked = session.text.of_id(0)
     assert comments(session, 0)[1] == "# text = The cats don't bark."
-    assert [row[1] for row in rows(session, 0)] == ["The", "cats", "don't", "does", "n't", "loudly", "bark", "."]
+    assert [row[1] for row in rows(session, 0)] == [
+        "The",
+        "cats",
+        "don't",
+        "does",
+        "n't",
+        "loudly",
+        "bark",
+        ".",
+    ]
     assert rows(session, 0)[1][2:4] == ["dog", "PROPN"]  # a slip of the pen is no other word
     change(session, 0, "comment", 0, "text_en =")
     assert len(comments(session, 0)) == 2
@@ -336,13 +380,21 @@ IMPOSSIBLE: list[tuple[str, int, Any, str]] = [
         ("misc", 1, value, "cannot be in MISC")
         for value in ("a b=c", "Gloss=", "HeadBy=me", "SpaceAfter=No", "A=1|", 3)
     ),
-    ("misc", 1, "A=1|A=2", "A is there twice in MISC: write its values as one, such as Gloss=dog,hound"),
+    (
+        "misc",
+        1,
+        "A=1|A=2",
+        "A is there twice in MISC: write its values as one, such as Gloss=dog,hound",
+    ),
     ("misc", 1, f"Gloss={'long' * 20}|Translit=inu|Space bar", "'Space bar' cannot be in MISC"),
     *(
         ("comment", 0, value, "is no comment")
         for value in ("text_en", "= x", "text_en = a\x00b", 3, "x = " + "y" * 3000)
     ),
-    *(("comment", 0, f"{key} = x", f"{key} is not set here") for key in ("text", "sent_id", "note", "flag")),
+    *(
+        ("comment", 0, f"{key} = x", f"{key} is not set here")
+        for key in ("text", "sent_id", "note", "flag")
+    ),
     ("comment", 1, "a = b", "is no comment"),
     *(("form", 1, value, "is no form") for value in ("", "a\tb", " a", 3)),
     ("flag", 0, "yes", "a sentence is flagged"),
@@ -353,9 +405,15 @@ IMPOSSIBLE: list[tuple[str, int, Any, str]] = [
     ("join", 6, 0, "there is no next word"),
     ("join", 2, 0, "in a multiword token"),
     ("range", 0, [2, 3, "x"], "in one multiword token only"),
-    *(("range", 0, value, "a multiword token is") for value in ([2, 2, "x"], [5, 7, "x"], [1, True, "x"])),
+    *(
+        ("range", 0, value, "a multiword token is")
+        for value in ([2, 2, "x"], [5, 7, "x"], [1, True, "x"])
+    ),
     ("range", 0, [5, 6, ""], "there is no multiword token 5-6"),
-    *(("range", 0, value, "UD has none in a multiword") for value in ([1, 2, "a b"], [3, 4, "a\u00a0b"])),
+    *(
+        ("range", 0, value, "UD has none in a multiword")
+        for value in ([1, 2, "a b"], [3, 4, "a\u00a0b"])
+    ),
     ("space", 3, False, "inside a multiword token"),
     ("space", 1, 1, "a space follows"),
     ("cut", 1, 0, "before its first word"),
@@ -383,7 +441,18 @@ def test_a_word_is_split_after_letters_and_the_text_stays(session: Session) -> N
     change(session, 0, "split", 2, 3)
     assert comments(session, 0)[1] == "# text = The dogs don't bark."
     found = rows(session, 0)
-    assert found[1] == ["2", "dog", "_", "NOUN", "_", "_", found[1][6], "dep", "_", "Gloss=a b|SpaceAfter=No"]
+    assert found[1] == [
+        "2",
+        "dog",
+        "_",
+        "NOUN",
+        "_",
+        "_",
+        found[1][6],
+        "dep",
+        "_",
+        "Gloss=a b|SpaceAfter=No",
+    ]
     assert found[2][:6] == ["3", "s", "_", "_", "_", "_"]
     assert found[2][6:8] == ["2", "dep"]
     assert [row[0] for row in found] == ["1", "2", "3", "4-5", "4", "5", "5.1", "6", "7"]
@@ -406,7 +475,9 @@ MARKED_WORDS = (
 
 
 @pytest.mark.parametrize(("form", "place", "halves"), MARKED_WORDS)
-def test_no_letter_is_cut_from_its_marks(session: Session, form: str, place: int, halves: tuple[str, str]) -> None:
+def test_no_letter_is_cut_from_its_marks(
+    session: Session, form: str, place: int, halves: tuple[str, str]
+) -> None:
     change(session, 1, "form", 1, form)
     change(session, 1, "split", 1, place)
     assert tuple(row[1] for row in rows(session, 1)[:2]) == halves
@@ -469,7 +540,9 @@ def word_row(number: int, form: str, misc: str = "_", head: int = 0) -> str:
         ("HeadConf=0.9|TokenRange=0:1", "HeadConf=0.5|TokenRange=1:2", "HeadConf=0.9"),
     ],
 )
-def test_joining_words_keeps_what_both_have_in_misc(folder: Path, one: str, two: str, joined: str) -> None:
+def test_joining_words_keeps_what_both_have_in_misc(
+    folder: Path, one: str, two: str, joined: str
+) -> None:
     text = word_row(1, "Caer", one) + word_row(2, "dydd", two, 1) + "\n"
     session = Session(written(Path("a.conllu"), text), "anna", "guessed")
     change(session, 0, "join", 1)
@@ -482,10 +555,18 @@ def test_joining_words_keeps_what_both_have_in_misc(folder: Path, one: str, two:
 
 def test_misc_of_a_multiword_token_stays_when_it_becomes_words_or_one_word(folder: Path) -> None:
     token = "1-2\tdel\t_\t_\t_\t_\t_\t_\t_\tGloss=of_the|Translit=del|SpaceAfter=No\n"
-    text = token + word_row(1, "de", "Gloss=of|Translit=de") + word_row(2, "el", "Gloss=the|Note=x", 1) + "\n"
+    text = (
+        token
+        + word_row(1, "de", "Gloss=of|Translit=de")
+        + word_row(2, "el", "Gloss=the|Note=x", 1)
+        + "\n"
+    )
     session = Session(written(Path("a.conllu"), text), "anna", "guessed")
     change(session, 0, "range", 0, [1, 2, ""])
-    assert [row[9] for row in rows(session, 0)] == ["Gloss=of.of_the|Translit=de", "Gloss=the|Note=x|SpaceAfter=No"]
+    assert [row[9] for row in rows(session, 0)] == [
+        "Gloss=of.of_the|Translit=de",
+        "Gloss=the|Note=x|SpaceAfter=No",
+    ]
     session.back("undo")
     change(session, 0, "join", 1)
     assert rows(session, 0)[0][1] == "del"
@@ -506,7 +587,9 @@ def test_a_glued_sentence_keeps_the_name_that_only_the_second_has(folder: Path, 
     assert Path("a.conllu").read_text(encoding="utf-8") == text
 
 
-def test_both_parts_of_a_sentence_that_is_cut_have_its_speaker_and_its_recording(folder: Path) -> None:
+def test_both_parts_of_a_sentence_that_is_cut_have_its_speaker_and_its_recording(
+    folder: Path,
+) -> None:
     its = ["# speaker = Nia", "# speaker_id = 4", "# sound_url = http://x/y.mp3"]
     mine = ["# sent_id = s", *its, "# text_en = a b", "# text = A B"]
     text = "\n".join(mine) + f"\n{word_row(1, 'A')}{word_row(2, 'B', head=1)}\n"
@@ -524,13 +607,18 @@ def test_a_translation_is_proposed_under_the_name_that_it_has(folder: Path) -> N
     session = Session(written(Path("a.conllu"), "\n".join(blocks) + "\n"), "anna", "guessed")
     keys = [translation_key(session.text, number) for number in range(5)]
     assert keys == ["text_cy", "text_cy", "text[rus]", "text[rus]", "text_en"]
-    shown = [shown_sentence(number, marked)["translation"] for number, marked in enumerate(session.sentences)]
+    shown = [
+        shown_sentence(number, marked)["translation"]
+        for number, marked in enumerate(session.sentences)
+    ]
     assert shown == ["Bore da.", "", "Bore da.", "", "Bore da."]
     change(session, 2, "comment", 0, "text[rus] = Dobroe utro.")
     assert comments(session, 2) == ["# text[rus] = Dobroe utro."]
     session.close()
     assert (
-        translation_key(Session(written(Path("b.conllu"), word_row(1, "Da") + "\n"), "b", "guessed").text, 0)
+        translation_key(
+            Session(written(Path("b.conllu"), word_row(1, "Da") + "\n"), "b", "guessed").text, 0
+        )
         == "text_en"
     )
 
@@ -612,7 +700,8 @@ def wish(numbers: random.Random) -> tuple[str, int, Any]:
     value = VALUES[what](numbers) if what in VALUES else 0
     if what == "range":
         value = [word, word + 1, value]
-    if what == "lemma" and word % 2:  # so that the seeds, some of which found faults, mean the same as ever
+    # so that the seeds, some of which found faults, mean the same as ever
+    if what == "lemma" and word % 2:
         what = "xpos"
     return what, 0 if what == "flag" or (what == "note" and word < 4) else word, value
 
@@ -695,7 +784,12 @@ def said(session: Session) -> list[Any]:
 
 
 def test_new_features_bring_an_xpos_of_parts_that_known_ones_have() -> None:
-    known = {"Ncmsn": "Nom Masc Sing", "Ncmsd": "Dat Masc Sing", "Ncfpn": "Nom Fem Plur", "Ncfsd": "Dat Fem Sing"}
+    known = {
+        "Ncmsn": "Nom Masc Sing",
+        "Ncmsd": "Dat Masc Sing",
+        "Ncfpn": "Nom Fem Plur",
+        "Ncfsd": "Dat Fem Sing",
+    }
     names = "Case", "Gender", "Number"
 
     def feats(values: str) -> str:
@@ -705,11 +799,16 @@ def test_new_features_bring_an_xpos_of_parts_that_known_ones_have() -> None:
     assert composed_xpos(feats("Dat Fem Plur"), said) == "Ncfpd"
     assert composed_xpos(feats("Nom Masc Plur"), said) == "Ncmpn"
     marked = Counter(
-        {Described("subst:sg:nom", "Case=Nom|Number=Sing"): 1, Described("subst:pl:acc", "Case=Acc|Number=Plur"): 2}
+        {
+            Described("subst:sg:nom", "Case=Nom|Number=Sing"): 1,
+            Described("subst:pl:acc", "Case=Acc|Number=Plur"): 2,
+        }
     )
     marked[Described("subst:sg:acc", "Case=Acc|Number=Sing")] = 1
     assert composed_xpos("Case=Nom|Number=Plur", marked) == "subst:pl:nom"
-    assert composed_xpos("Case=Gen|Number=Plur", marked) == "subst:pl:gen"  # which nobody has said yet
+    # which nobody has said yet
+    assert composed_xpos("Case=Gen|Number=Plur", marked) == "subst:pl:gen"
     assert composed_xpos("Case=Dat", Counter({Described("N-N", "Case=Nom"): 1})) == "N-D"
     assert composed_xpos("Case=", Counter({Described("Nn", "Case=Nom"): 1})) == "Nn"
-    assert composed_xpos("Tense=Past", Counter({Described("VBP", "Tense=Pres"): 1})) == "VBP"  # no parts but in codes
+    # no parts but in codes
+    assert composed_xpos("Tense=Past", Counter({Described("VBP", "Tense=Pres"): 1})) == "VBP"

@@ -1,4 +1,5 @@
-"""What happens while the page is open: what is parsed again, which sentence is next, the browser, the end."""
+"""What happens while the page is open: what is parsed again, which sentence is next, the browser,
+the end."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ from dynet_vdgi.words.tagger.tagger import WordChoices
 
 
 class Unsteady(Helpers):
-    """Guesses another tree each time; `asked` are the heads held and the corrected word of each guess."""
+    """Guesses another tree each time; `asked` are the heads held and the corrected word of each
+    guess."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[tuple[int, ...], int]] = []
@@ -48,12 +50,16 @@ class Unsteady(Helpers):
         if kind == "parser":
             return Lesson({k: chain(len(one)) for k, one in content[2].items()}, [2, 0], 0.1)
         untagged = {k: one for k, one in content[0].items() if "_" in one.tags}
-        guesses = {k: TagGuess(("VERB",) * len(one), (0.4,) * len(one)) for k, one in untagged.items()}
+        guesses = {
+            k: TagGuess(("VERB",) * len(one), (0.4,) * len(one)) for k, one in untagged.items()
+        }
         return TagLesson(guesses, list(guesses), 7)
 
     def answer(self, kind: str, what: str, *content: Any) -> Any:
         if what == "choices":
-            return [WordChoices([("VERB", 0.4), ("NOUN", 0.3)], [("Mood=Ind", 0.9)])] * len(content[0])
+            return [WordChoices([("VERB", 0.4), ("NOUN", 0.3)], [("Mood=Ind", 0.9)])] * len(
+                content[0]
+            )
         if what == "likely":
             return [[("nsubj", 0.6)] if head else [("root", 1.0)] for head in content[0].heads]
         sentence, shown, corrected = content
@@ -192,7 +198,9 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
     lived(path, scene)
 
 
-def test_a_tag_is_recalled_at_once_to_the_right_and_in_later_sentences_unless_a_tagger_was_given(folder: Path) -> None:
+def test_a_tag_is_recalled_at_once_to_the_right_and_in_later_sentences_unless_a_tagger_was_given(
+    folder: Path,
+) -> None:
     sentence = "".join(f"{k}\tma{chr(9)}{chr(9).join('________')}\n" for k in (1, 2, 3))
     path = written(Path("a.conllu"), f"{sentence}\n" * 3)
 
@@ -215,7 +223,11 @@ def test_a_tag_is_recalled_at_once_to_the_right_and_in_later_sentences_unless_a_
         tools.has_tagger = True
         live.back("redo")
         await live.show(2)
-        assert [marked.tags for marked in sentences] == [("VERB", "NOUN", "VERB"), ("VERB",) * 3, ("VERB",) * 3]
+        assert [marked.tags for marked in sentences] == [
+            ("VERB", "NOUN", "VERB"),
+            ("VERB",) * 3,
+            ("VERB",) * 3,
+        ]
 
     lived(path, scene)
 
@@ -227,7 +239,9 @@ def tag_guess(*tags: str) -> TagGuess:
 
 
 def test_guessed_columns_stay_in_a_sentence_that_somebody_views_or_has_edited(folder: Path) -> None:
-    sentence = "".join(f"{k}\t{form}{chr(9)}{chr(9).join('________')}\n" for k, form in ((1, "a"), (2, "b")))
+    sentence = "".join(
+        f"{k}\t{form}{chr(9)}{chr(9).join('________')}\n" for k, form in ((1, "a"), (2, "b"))
+    )
     path = written(Path("a.conllu"), f"{sentence}\n" * 4)
     old, new = tag_guess("NOUN", "_"), tag_guess("VERB", "ADJ")
     both = dict.fromkeys(range(4), new)
@@ -245,13 +259,23 @@ def test_guessed_columns_stay_in_a_sentence_that_somebody_views_or_has_edited(fo
         versions = [marked.version for marked in sentences]
         await live._take_tags(both)
         mixed = tag_guess("NOUN", "ADJ").words
-        assert [marked.guessed_tags.words for marked in sentences] == [mixed, mixed, new.words, mixed]
+        assert [marked.guessed_tags.words for marked in sentences] == [
+            mixed,
+            mixed,
+            new.words,
+            mixed,
+        ]
         await live._take_tags({number: tag_guess("PRON", "ADV") for number in both})
         assert [marked.tags for marked in sentences] == [("NOUN", "ADJ")] * 2 + [
             ("PRON", "ADV"),
             ("NOUN", "ADJ"),
         ]
-        assert [marked.version - before for marked, before in zip(sentences, versions)] == [1, 1, 2, 1]
+        assert [marked.version - before for marked, before in zip(sentences, versions)] == [
+            1,
+            1,
+            2,
+            1,
+        ]
         shown = [sentences[0].columns[0], sentences[1].columns[0]]
         for number in (0, 1):
             change(live, number, "done")
@@ -268,7 +292,8 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
 
     async def scene(live: Live, tools: Unsteady) -> None:
         if order == "choose":
-            assert live.next_one(None, order) == live.next_one(None, order) == 2  # not passed over by a reload
+            # not passed over by a reload
+            assert live.next_one(None, order) == live.next_one(None, order) == 2
             assert live.next_one(2, order) == 0
         for _ in range(3):
             place, found = None if order == "choose" else 8, []
@@ -283,7 +308,9 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
     lived(path, scene)
 
 
-def test_a_file_that_cannot_be_written_is_told_until_it_can(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_written_is_told_until_it_can(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("dynet_vdgi.page.learn.live.WRITE_EVERY", 0.01)
     original = files.atomic_bytes_writer
 
@@ -309,7 +336,9 @@ def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
     written(Path("a.conllu"))
     os.mkfifo("end")
     browser = Path("browser.sh")
-    browser.write_text(f'#!/bin/sh\necho "$1" > {folder}/asked\nread line < {folder}/end\n', encoding="utf-8")
+    browser.write_text(
+        f'#!/bin/sh\necho "$1" > {folder}/asked\nread line < {folder}/end\n', encoding="utf-8"
+    )
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
     running = shell.process("annotate", "a.conllu", env={"BROWSER": f"{browser.absolute()} %s"})
     try:
@@ -333,8 +362,12 @@ def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
     assert not opened.exists()
 
 
-@pytest.mark.parametrize("rest", [b"", b"\0\0\0\x20half"], ids=["between two messages", "within one"])
-def test_helpers_end_quietly_when_the_program_is_gone(rest: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "rest", [b"", b"\0\0\0\x20half"], ids=["between two messages", "within one"]
+)
+def test_helpers_end_quietly_when_the_program_is_gone(
+    rest: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(helpers, "_begin", lambda: None)
     monkeypatch.setattr(os, "nice", lambda _: 0)
     for serve, more in ((helpers._serve_lessons, (None, None)), (helpers._serve_answers, ())):

@@ -1,4 +1,5 @@
-"""A long day of annotating: the journal is shortened at its end, and memory does not grow with each change."""
+"""A long day of annotating: the journal is shortened at its end, and memory does not grow with each
+change."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ from dynet_vdgi.page.text.marked import ChangeError, as_written
 from dynet_vdgi.system import files
 
 DOGS = ("1\tDogs\tdog\tNOUN\t_\t_\t", "2\tbark\tbark\tVERB\t_\t_\t")
-TREES = ROWS.replace(f"{DOGS[0]}_\t_", f"{DOGS[0]}2\tnsubj").replace(f"{DOGS[1]}_\t_", f"{DOGS[1]}0\troot")
+TREES = ROWS.replace(f"{DOGS[0]}_\t_", f"{DOGS[0]}2\tnsubj").replace(
+    f"{DOGS[1]}_\t_", f"{DOGS[1]}0\troot"
+)
 
 
 def change(one: Session, place: int, what: str, word: int = 0, value: Any = 0) -> None:
@@ -46,7 +49,10 @@ def worked_on(path: Path, given: Any = None) -> Session:
 
 
 def said_in(one: Session) -> list[Any]:
-    return [(as_written(m), m.is_done, m.is_touched, m.state.columns, m.state.comments) for m in one.sentences]
+    return [
+        (as_written(m), m.is_done, m.is_touched, m.state.columns, m.state.comments)
+        for m in one.sentences
+    ]
 
 
 @pytest.fixture
@@ -58,7 +64,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("given", [None, "right", "guessed"])
-def test_a_large_journal_is_shortened_at_an_orderly_end_and_nothing_is_lost(given: Any, tmp_path: Path) -> None:
+def test_a_large_journal_is_shortened_at_an_orderly_end_and_nothing_is_lost(
+    given: Any, tmp_path: Path
+) -> None:
     path = written(tmp_path / "a.conllu", ROWS if given is None else TREES)
     one = worked_on(path, given)
     journal = one.journal.path
@@ -71,7 +79,10 @@ def test_a_large_journal_is_shortened_at_an_orderly_end_and_nothing_is_lost(give
     again = Session(path, "anna")
     assert said_in(again) == before
     assert again.text.progress() == progress
-    assert (again.sentences.index(again.text.by_id[again.place[0]]), again.place[1]) == (where, place[1])
+    assert (again.sentences.index(again.text.by_id[again.place[0]]), again.place[1]) == (
+        where,
+        place[1],
+    )
     change(again, 0, "label", 1, "amod")
     again.back("undo")
     again.close()
@@ -117,7 +128,9 @@ def test_what_another_program_has_changed_is_not_replaced(what: str, tmp_path: P
 
 
 @pytest.mark.usefixtures("small")
-def test_a_shortening_that_fails_leaves_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shortening_that_fails_leaves_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = written(tmp_path / "a.conllu")
     one = worked_on(path)
     before = said_in(one)
@@ -141,7 +154,9 @@ def test_a_thousand_changes_can_be_undone() -> None:
     assert annotated_text.MOST_UNDONE == 1000  # as docs/annotate.md says
 
 
-def test_undo_after_a_restart_goes_as_far_as_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undo_after_a_restart_goes_as_far_as_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(annotated_text, "MOST_UNDONE", 5)
     path = written(tmp_path / "a.conllu")
     one = Session(path, "anna")
@@ -189,9 +204,15 @@ def test_the_journals_records_are_not_kept_in_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("base", ["", "\n", "x", "\n\n\n", "1\ta\n\n", "\ud7ff"])
-def test_a_journal_with_right_checksums_and_no_sentence_is_refused(base: str, tmp_path: Path) -> None:
+def test_a_journal_with_right_checksums_and_no_sentence_is_refused(
+    base: str, tmp_path: Path
+) -> None:
     path = written(tmp_path / "a.conllu")
-    records = [{"journal": 5, "file": "a.conllu", "sentences": 3}, {"base": base}, {"written": "0" * 64}]
+    records = [
+        {"journal": 5, "file": "a.conllu", "sentences": 3},
+        {"base": base},
+        {"written": "0" * 64},
+    ]
     empty = [{"id": 0, "block": ""}]
     records += [{"op": "note", "by": "x", "at": 1, "w": 0, "old": empty, "new": empty}]
     Path(f"{path}.journal").write_bytes(journal_of(records))
@@ -200,9 +221,19 @@ def test_a_journal_with_right_checksums_and_no_sentence_is_refused(base: str, tm
 
 
 @pytest.mark.parametrize(
-    "more", [{"finished": [[0, 1]]}, {"finished": "x"}, {"place": [1]}, {"given": "x"}, {"by": 1}, {"base": None}]
+    "more",
+    [
+        {"finished": [[0, 1]]},
+        {"finished": "x"},
+        {"place": [1]},
+        {"given": "x"},
+        {"by": 1},
+        {"base": None},
+    ],
 )
-def test_a_journal_that_begins_with_nonsense_is_refused(more: dict[str, Any], tmp_path: Path) -> None:
+def test_a_journal_that_begins_with_nonsense_is_refused(
+    more: dict[str, Any], tmp_path: Path
+) -> None:
     path = written(tmp_path / "a.conllu")
     records = [{"journal": 5, "file": "a.conllu", "sentences": 3}, {"base": ROWS, **more}]
     Path(f"{path}.journal").write_bytes(journal_of(records))

@@ -34,7 +34,9 @@ def odd(tree: Sentence) -> Sentence:
     """A tree that no rule table expects: determiners and adjectives hang from the root."""
     heads = tree.heads or ()
     root = heads.index(0) + 1
-    return replace(tree, heads=tuple(root if t in ("DET", "ADJ") else h for t, h in zip(tree.tags, heads)))
+    return replace(
+        tree, heads=tuple(root if t in ("DET", "ADJ") else h for t, h in zip(tree.tags, heads))
+    )
 
 
 GOLD = [odd(tree) for tree in trees(40)]
@@ -54,7 +56,9 @@ def learnt(knowledge: arc_lessons.Knowledge) -> arc_lessons.Learnt:
 
 
 def accuracy(guesses: list) -> float:
-    return float(np.mean([a == b for g, one in zip(guesses, GOLD) for a, b in zip(g.heads, one.heads)]))
+    return float(
+        np.mean([a == b for g, one in zip(guesses, GOLD) for a, b in zip(g.heads, one.heads)])
+    )
 
 
 def test_what_is_confirmed_makes_the_guesses_better(
@@ -66,23 +70,30 @@ def test_what_is_confirmed_makes_the_guesses_better(
     for guess, one in zip(after, TEXT):
         assert is_tree(guess.heads)
         assert len(guess.heads) == len(guess.labels) == len(guess.sure) == len(one)
-        assert all((label == "root") == (head == 0) for label, head in zip(guess.labels, guess.heads))
+        assert all(
+            (label == "root") == (head == 0) for label, head in zip(guess.labels, guess.heads)
+        )
 
 
 def test_single_arcs_are_learnt_from(knowledge: arc_lessons.Knowledge) -> None:
     partial = [
-        replace(one, heads=tuple(FREE if d % 2 else h for d, h in enumerate(one.heads)), deprels=()) for one in GOLD
+        replace(one, heads=tuple(FREE if d % 2 else h for d, h in enumerate(one.heads)), deprels=())
+        for one in GOLD
     ]
     assert accuracy(arc_lessons.learn(knowledge, partial).guesses(TEXT)) > accuracy(
         arc_lessons.learn(knowledge, []).guesses(TEXT)
     )
 
 
-def test_confirmed_heads_are_in_every_guess_even_where_they_cross(learnt: arc_lessons.Learnt) -> None:
+def test_confirmed_heads_are_in_every_guess_even_where_they_cross(
+    learnt: arc_lessons.Learnt,
+) -> None:
     for sentence in TEXT[:6]:
         n_words = len(sentence)
         for head in range(n_words):
-            fixed = replace(sentence, heads=(*(FREE,) * (n_words - 1), head), deprels=("_",) * n_words)
+            fixed = replace(
+                sentence, heads=(*(FREE,) * (n_words - 1), head), deprels=("_",) * n_words
+            )
             for guess in (learnt.guess(fixed), *learnt.guesses([fixed])):
                 assert is_tree(guess.heads)
                 assert guess.heads[-1] == head
@@ -118,13 +129,16 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
         tags = helpers.learn("tagger", untagged_rest, range(10))
         assert tags is not None
         assert sorted(tags.guesses) == list(range(10, 20))
-        while (choices := helpers.answer("tagger", "choices", gold[15])) is None:  # the tagger is on its way
+        # the tagger is on its way
+        while (choices := helpers.answer("tagger", "choices", gold[15])) is None:
             pass
         assert len(choices) == len(gold[15])
         told = {k: replace(gold[k], gaps=text[k].gaps) for k in range(11)}
         lesson = helpers.learn("parser", told, range(10), dict(enumerate(text)))
         assert lesson is not None
-        expected = arc_lessons.learn(knowledge, [replace(gold[k], gaps=text[k].gaps) for k in range(11)])
+        expected = arc_lessons.learn(
+            knowledge, [replace(gold[k], gaps=text[k].gaps) for k in range(11)]
+        )
         assert sorted(lesson.guesses) == [k for k in range(10, 60) if len(text[k])]
         assert lesson.guesses[10].heads == gold[10].heads
         assert lesson.guesses[30] == expected.guesses([text[30]])[0]
@@ -132,7 +146,8 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
         assert min(lesson.next_ones) >= 10
         found, own = helpers.answer("parser", "guess", text[30], (), 0), expected.guess(text[30])
         assert found[:2] == own[:2]
-        assert found.sure == pytest.approx(own.sure, abs=1e-5)  # sums of one sentence, and of many at once
+        # sums of one sentence, and of many at once
+        assert found.sure == pytest.approx(own.sure, abs=1e-5)
         for process in multiprocessing.active_children():
             process.kill()
         with pytest.raises(HelperError, match="has ended"):
@@ -141,7 +156,9 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
         helpers.stop()
 
 
-def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(tmp_path: Path) -> None:
+def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(
+    tmp_path: Path,
+) -> None:
     usual = arc_lessons.Course.of()
     assert usual.settings == load_settings("universal-trees")
     (tmp_path / "facts.txt").write_text("objects = before\n", encoding="utf-8")
@@ -163,7 +180,9 @@ def untagged(sentence: Sentence) -> Sentence:
 
 
 def tags_right(found: Mapping[int, TagGuess], gold: Sequence[Sentence]) -> float:
-    return float(np.mean([a == b for k, guess in found.items() for a, b in zip(guess.tags, gold[k].tags)]))
+    return float(
+        np.mean([a == b for k, guess in found.items() for a, b in zip(guess.tags, gold[k].tags)])
+    )
 
 
 def test_tags_are_learnt_from_those_of_a_person_and_doubtful_sentences_come_first() -> None:
@@ -179,7 +198,11 @@ def test_tags_are_learnt_from_those_of_a_person_and_doubtful_sentences_come_firs
     counts = Counter(tag for one in gold[12:] for tag in one.tags)
     assert tags_right(lesson.guesses, gold) > 0.3 + counts.most_common(1)[0][1] / counts.total()
     assert len(lesson.next_ones) == 5
-    means = {k: np.mean(guess.chances) for k, guess in lesson.guesses.items() if 3 <= len(guess.tags) <= 30}
+    means = {
+        k: np.mean(guess.chances)
+        for k, guess in lesson.guesses.items()
+        if 3 <= len(guess.tags) <= 30
+    }
     assert lesson.next_ones[0] == min(means, key=lambda k: means[k])
     partial = replace(gold[20], tags=("_", *gold[20].tags[1:]), feats=(), lemmas=(), xpos=())
     found = lessons.learn({**text, 20: partial}, range(12), 5)

@@ -53,8 +53,15 @@ def edited(session: Session, *pairs: tuple[str, str]) -> Session:
     return Session("a.conllu", "anna")
 
 
-def test_another_word_is_taken_over_and_what_is_confirmed_of_the_others_stays(session: Session) -> None:
-    found = edited(session, ("1\tCats\tcat", "1\tWolves\tcat"), ("2\tsee", "2\tsaw"), ("Gloss=a b|HeadBy=anna", "_"))
+def test_another_word_is_taken_over_and_what_is_confirmed_of_the_others_stays(
+    session: Session,
+) -> None:
+    found = edited(
+        session,
+        ("1\tCats\tcat", "1\tWolves\tcat"),
+        ("2\tsee", "2\tsaw"),
+        ("Gloss=a b|HeadBy=anna", "_"),
+    )
     marked = found.text.of_id(2)
     assert marked.forms == ("Wolves", "saw", "dogs", ",", "they", "say")
     assert marked.wids == (7, 8, 9, 10, 11, 12)
@@ -100,7 +107,9 @@ ADDED = "# sent_id = new\n1\tHello\thello\tINTJ\t_\t_\t_\t_\t_\t_\n\n"
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
-def test_undo_takes_back_own_changes_and_never_what_another_program_has_added(session: Session, place: int) -> None:
+def test_undo_takes_back_own_changes_and_never_what_another_program_has_added(
+    session: Session, place: int
+) -> None:
     session.release()
     before = Path("a.conllu").read_text(encoding="utf-8")
     blocks = before.rstrip("\n").split("\n\n")
@@ -152,7 +161,9 @@ def test_undo_leaves_the_sentences_alone_that_another_program_has_changed(sessio
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3, 4])
-def test_a_cut_can_be_taken_back_unless_another_program_has_put_something_between(session: Session, place: int) -> None:
+def test_a_cut_can_be_taken_back_unless_another_program_has_put_something_between(
+    session: Session, place: int
+) -> None:
     change(session, 2, "cut", 4)
     change(session, 1, "tag", 1, "X")
     session.save()
@@ -205,7 +216,9 @@ def test_whatever_is_undone_and_redone_what_other_programs_did_stays(
         if place < len(blocks) and numbers.random() < 0.5:
             blocks[place] = f"# outside-{turn} = x\n{blocks[place]}"
         else:
-            blocks.insert(place, f"# outside-{turn} = x\n{ADDED.rstrip()}".replace("new", f"new-{turn}"))
+            blocks.insert(
+                place, f"# outside-{turn} = x\n{ADDED.rstrip()}".replace("new", f"new-{turn}")
+            )
         did.append(f"# outside-{turn} = x")
         if numbers.random() < 0.3 and len(blocks) > 3:
             gone = blocks.pop(numbers.randrange(len(blocks)))
@@ -232,7 +245,10 @@ def test_undo_refuses_another_programs_change_in_a_journal_of_before(session: Se
     records = [json.loads(line) for line in found.journal.path.read_bytes().splitlines()]
     for record in records:
         record["op"] = "outside" if record.get("op") == "others" else record.get("op")
-    written(found.journal.path, journal_of([{k: v for k, v in r.items() if v is not None} for r in records]).decode())
+    written(
+        found.journal.path,
+        journal_of([{k: v for k, v in r.items() if v is not None} for r in records]).decode(),
+    )
     found = Session("a.conllu", "anna")
     with pytest.raises(ChangeError, match="another program's, and undo leaves it alone"):
         found.back("undo")
@@ -246,7 +262,9 @@ def test_unsaved_changes_and_those_of_another_program_in_other_sentences_are_bot
         (0, "feats", 5, "Mood=Ind"), (0, "head", 1, 2), (0, "lemma", 2, "hound"), (0, "note", 0, "mine"),
     ):  # fmt: skip
         change(session, number, what, word, value)
-    found = edited(session, ("Cats\tcat", "Cats\tkitty"), ("# sent_id = two", "# sent_id = two\n# more = x"))
+    found = edited(
+        session, ("Cats\tcat", "Cats\tkitty"), ("# sent_id = two", "# sent_id = two\n# more = x")
+    )
     assert found.is_unsaved
     found.close()
     text = Path("a.conllu").read_text(encoding="utf-8")
@@ -297,7 +315,10 @@ def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Pat
     change(session, 0, "label", 1, "comp@x")
     assert relations.unlisted() == ["comp@x"]
     assert session.text.of_id(0).arcs[0].label == "comp@x"
-    for content, message in (("", "no relation in it"), ("a|b\n", "list.txt:1: 'a|b' is no relation")):
+    for content, message in (
+        ("", "no relation in it"),
+        ("a|b\n", "list.txt:1: 'a|b' is no relation"),
+    ):
         Path("list.txt").write_text(content, encoding="utf-8")
         with pytest.raises(ConfigError, match=message.replace("|", r"\|")):
             read_list("list.txt")
@@ -306,11 +327,32 @@ def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Pat
 @pytest.mark.parametrize(
     ("what", "word", "value", "old", "new", "message"),
     [
-        ("note", 0, "mine", "Gloss=a b", "Gloss=c", "a.conllu:1: .* sentence that was changed here, too"),
+        (
+            "note",
+            0,
+            "mine",
+            "Gloss=a b",
+            "Gloss=c",
+            "a.conllu:1: .* sentence that was changed here, too",
+        ),
         ("cut", 3, 0, "Gloss=a b", "Gloss=c", "a.conllu:1: .* sentence that was changed here, too"),
         ("glue", 0, 0, "Dogs\tdog", "Dogs\thound", "a.conllu:12: .* that was changed here, too"),
-        ("lemma", 5, "yap", "bark\tbark\tV", "bark\twoof\tV", "a.conllu:1: .* that was changed here, too"),
-        (None, 0, 0, "\t4\tdep\t_\tGl", "\t5\tdep\t_\tGl", "a.conllu:4: .* confirmed word 2 to 5 dep"),
+        (
+            "lemma",
+            5,
+            "yap",
+            "bark\tbark\tV",
+            "bark\twoof\tV",
+            "a.conllu:1: .* that was changed here, too",
+        ),
+        (
+            None,
+            0,
+            0,
+            "\t4\tdep\t_\tGl",
+            "\t5\tdep\t_\tGl",
+            "a.conllu:4: .* confirmed word 2 to 5 dep",
+        ),
     ],
 )
 def test_what_both_have_changed_since_the_file_was_written_is_refused_with_its_line(
@@ -380,7 +422,9 @@ def confirmed(path: Path) -> set[tuple[object, ...]]:
     }
 
 
-def test_a_journal_cut_at_any_byte_never_takes_from_the_file_what_is_confirmed_there(folder: Path) -> None:
+def test_a_journal_cut_at_any_byte_never_takes_from_the_file_what_is_confirmed_there(
+    folder: Path,
+) -> None:
     found = guessed(Session(written(Path("a.conllu")), "anna"))
     for number, what, word, value in (
         (0, "head", 2, 4), (0, "lemma", 1, "der"), (1, "done", 0, 0), (2, "tag", 1, "X"), (2, "cut", 4, 0),
@@ -412,9 +456,17 @@ def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
         session = guessed(Session(written(Path("a.conllu")), "anna"))
         for step in range(numbers.randint(1, 7)):
             marked = numbers.choice(session.sentences)
-            what = numbers.choice(["lemma", "note", "note", "head", "tag", "split", "cut", "glue", "undo", "save"])
+            what = numbers.choice(
+                ["lemma", "note", "note", "head", "tag", "split", "cut", "glue", "undo", "save"]
+            )
             word = numbers.randint(1, len(marked))
-            value = {"lemma": f"in{step}", "note": f"in{step}", "head": 1, "tag": "NOUN", "split": 1}.get(what, 0)
+            value = {
+                "lemma": f"in{step}",
+                "note": f"in{step}",
+                "head": 1,
+                "tag": "NOUN",
+                "split": 1,
+            }.get(what, 0)
             with contextlib.suppress(ChangeError):
                 if what == "save":
                     session.save()
@@ -434,7 +486,9 @@ def test_random_changes_by_both_are_kept_or_refused(folder: Path) -> None:
             elif numbers.random() < 0.5 and columns[0].isdecimal():
                 columns[2] = f"out{edit}x"
             else:
-                columns[9] = f"Out=out{edit}x" if columns[9] == "_" else f"{columns[9]}|Out=out{edit}x"
+                columns[9] = (
+                    f"Out=out{edit}x" if columns[9] == "_" else f"{columns[9]}|Out=out{edit}x"
+                )
             lines[k] = lines[k] if len(columns) < 10 else "\t".join(columns)
         theirs = "\n".join(lines)
         Path("a.conllu").write_text(theirs, encoding="utf-8")
@@ -478,7 +532,9 @@ def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
     found.close()
 
 
-@pytest.mark.parametrize("how", ["truncated", "cut", "deleted", "replaced", "folder", "pipe", "same size and time"])
+@pytest.mark.parametrize(
+    "how", ["truncated", "cut", "deleted", "replaced", "folder", "pipe", "same size and time"]
+)
 def test_whatever_another_program_does_to_the_file_is_noticed_and_nothing_is_written(
     session: Session, how: str
 ) -> None:
@@ -506,7 +562,9 @@ def test_whatever_another_program_does_to_the_file_is_noticed_and_nothing_is_wri
     session.close()
     content = path.read_bytes() if path.is_file() else None
     expected = {"truncated": b"", "cut": text[:100]}
-    assert content == expected.get(how, other if how in ("replaced", "same size and time") else None)
+    assert content == expected.get(
+        how, other if how in ("replaced", "same size and time") else None
+    )
     if how in ("folder", "pipe", "cut"):
         path.rename("away")
     if how in ("replaced", "same size and time"):

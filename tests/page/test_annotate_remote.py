@@ -35,7 +35,8 @@ def asked(
 ) -> tuple[int, str]:
     """Status of a request through the guard, and the body: the path that the app gets, or a reason.
 
-    The body comes in two parts, and no answer before it is read: closing a connection earlier resets it.
+    The body comes in two parts, and no answer before it is read: closing a connection earlier
+    resets it.
     """
     sent: list[Any] = []
     parts = [{"type": "http.request", "body": body[1:]}]
@@ -55,15 +56,27 @@ def asked(
 
     named = [(b"host", host.encode())]
     named += [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "headers": named}
-    asyncio.run(Guard(app, TOKEN, PORT, reach)({**scope, "query_string": query.encode()}, receive, send))
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "headers": named,
+    }
+    asyncio.run(
+        Guard(app, TOKEN, PORT, reach)({**scope, "query_string": query.encode()}, receive, send)
+    )
     assert (b"x-frame-options", b"DENY") in sent[0]["headers"]
     return sent[0]["status"], sent[1]["body"].decode()
 
 
 OWN = f"127.0.0.1:{PORT}"
 PAGE = f"/{TOKEN}/state"
-POST = {"method": "POST", "origin": f"http://{OWN}", "content_type": "application/json; charset=utf-8"}
+POST = {
+    "method": "POST",
+    "origin": f"http://{OWN}",
+    "content_type": "application/json; charset=utf-8",
+}
 TUNNEL = Reach(("localhost:8000",))
 PROXY = Reach(("a.example",), "/user/anna")
 
@@ -100,7 +113,8 @@ REQUESTS: list[tuple[int, Reach, str, dict[str, str]]] = [
         ("http://evil.example", 403), ("null", 403),
     )),
 ]  # fmt: skip
-"""Status, how the page may be reached, host, and what else is special; a proxy may write its own host."""
+"""Status, how the page may be reached, host, and what else is special; a proxy may write its own
+host."""
 
 
 def test_only_the_page_itself_may_ask_by_the_names_that_are_allowed() -> None:
@@ -121,7 +135,10 @@ def test_what_is_no_host_or_prefix_is_refused_at_the_start() -> None:
     for prefix in ("annotate", "/", "/a/", "/a b", "/../a", "//a", "/ä"):
         with pytest.raises(UsageError, match="--prefix"):
             server.reach([], prefix)
-    assert server.reach(["LocalHost:8000", "[::1]:80"], "/hub/~a").hosts == ("localhost:8000", "[::1]:80")
+    assert server.reach(["LocalHost:8000", "[::1]:80"], "/hub/~a").hosts == (
+        "localhost:8000",
+        "[::1]:80",
+    )
 
 
 def mode(path: Path) -> int:

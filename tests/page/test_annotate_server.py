@@ -62,11 +62,15 @@ def test_only_this_computer_is_listened_to_and_only_the_page_is_answered(client:
     assert (status, json.loads(body)) == (413, {"fault": "the request is too long"})
 
 
-def test_the_page_holds_no_script_and_no_style_of_its_own_and_asks_nobody_else(client: Client) -> None:
+def test_the_page_holds_no_script_and_no_style_of_its_own_and_asks_nobody_else(
+    client: Client,
+) -> None:
     _, headers, body = client("GET", "")
     assert headers["content-type"].startswith("text/html")
     html = body.decode()
-    assert not re.search(r"<script(?! type=\"module\" (?:async )?src=)|<style| style=| on\w+=", html)
+    assert not re.search(
+        r"<script(?! type=\"module\" (?:async )?src=)|<style| style=| on\w+=", html
+    )
     scripts = [path.name for path in PAGE.glob("*.js")]
     assert "client.js" in scripts
     for name in ("", *re.findall(r'(?:src|href)="(\w+\.\w+)"', html), *scripts):
@@ -134,7 +138,9 @@ def test_what_is_no_change_is_refused_and_changes_nothing(client: Client) -> Non
 
 
 @pytest.mark.parametrize("what", ["sentence", "guess", "relations", "values"])
-@pytest.mark.parametrize("number", ["9" * 5000, "9" * 10, "-1", "1.0", "%D9%A1", "1e3", "999999999"])
+@pytest.mark.parametrize(
+    "number", ["9" * 5000, "9" * 10, "-1", "1.0", "%D9%A1", "1e3", "999999999"]
+)
 def test_an_address_with_a_number_that_cannot_be_is_no_fault_of_the_server(
     client: Client, what: str, number: str
 ) -> None:
@@ -146,7 +152,8 @@ def test_an_address_with_a_number_that_cannot_be_is_no_fault_of_the_server(
 
 
 def test_a_query_that_does_not_end_stops_nothing(tmp_path: Path) -> None:
-    """Other requests are answered meanwhile, signals are heard, and the query is refused after seconds."""
+    """Other requests are answered meanwhile, signals are heard, and the query is refused after
+    seconds."""
     path = written(tmp_path / "a.conllu", ROWS.replace("Cats", "a" * 60))
     query = urlencode({"kind": "columns", "q": "form~(a|aa)+c"})
     running, address = start(path)
@@ -155,7 +162,8 @@ def test_a_query_that_does_not_end_stops_nothing(tmp_path: Path) -> None:
 
     def ask() -> None:
         asked.set()
-        with contextlib.suppress(OSError, http.client.HTTPException):  # the second time, the program ends
+        # the second time, the program ends
+        with contextlib.suppress(OSError, http.client.HTTPException):
             answers.append(client("GET", f"find?{query}"))
 
     thread = threading.Thread(target=ask)
@@ -166,7 +174,13 @@ def test_a_query_that_does_not_end_stops_nothing(tmp_path: Path) -> None:
     status, _, body = answers[0]
     assert (status, "takes too long" in json.loads(body)["fault"]) == (400, True)
     found = client.get("sentence/0")
-    order = {"sentence": 0, "edits": found["edits"], "version": found["version"], "what": "tag", "value": "X"}
+    order = {
+        "sentence": 0,
+        "edits": found["edits"],
+        "version": found["version"],
+        "what": "tag",
+        "value": "X",
+    }
     status, answer = client.post("change", {**order, "query": "form~(a|aa)+c", "seen": 1})
     assert (status, "takes too long" in answer["fault"]) == (400, True)
     thread = threading.Thread(target=ask)
@@ -183,7 +197,12 @@ def test_changes_undo_and_what_is_said_of_them(tmp_path: Path) -> None:
         assert client.get("next?order=document") == {"next": 0}
         assert client.get("next?order=document&after=0") == {"next": 1}
         shown = client.change(0, "head", 2, 4)["words"][1]
-        assert (shown["form"], shown["tag"], shown["lemma"], shown["label"]) == ("dogs", "NOUN", "dog", "dep")
+        assert (shown["form"], shown["tag"], shown["lemma"], shown["label"]) == (
+            "dogs",
+            "NOUN",
+            "dog",
+            "dep",
+        )
         assert (shown["head"], shown["head_by"], shown["label_by"]) == (4, "anna", "")
         old = {**ORDER, "version": 0, "what": "head", "value": 5}
         assert client.post("change", old)[0] == 409
@@ -202,7 +221,13 @@ def test_changes_undo_and_what_is_said_of_them(tmp_path: Path) -> None:
         assert client.post("undo")[1]["words"][1]["form"] == answer["words"][1]["form"]
         assert client.change(0, "cut", 5)["moved_to"] == [0, 3]
         assert client.get("sentence/3")["number"] == 1
-        for path in ("sentence/99", "next?order=x", "find?kind=x", "relations/0?word=99", "values/0?word=1&what=head"):
+        for path in (
+            "sentence/99",
+            "next?order=x",
+            "find?kind=x",
+            "relations/0?word=99",
+            "values/0?word=1&what=head",
+        ):
             assert client("GET", path)[0] == 400
 
 
@@ -212,7 +237,12 @@ def test_sentences_and_words_are_found_by_what_is_wanted(folder: Path) -> None:
         (1, "done", 0, 0), (0, "note", 2, "dog or wolf?"), (2, "flag", 0, True), (2, "label", 1, "nsubj"),
     ):  # fmt: skip
         session.change(number, seen(session.text.of_id(number)), what, word, value)
-    session.text.listed = [(2, 3, "obj, not nsubj"), (0, 5, "root"), (0, 99, "a word that is gone"), (7, 1, "x")]
+    session.text.listed = [
+        (2, 3, "obj, not nsubj"),
+        (0, 5, "root"),
+        (0, 99, "a word that is gone"),
+        (7, 1, "x"),
+    ]
     for kind, query, hits in (
         ("words", "DOGS", [(0, 0, ""), (1, 0, ""), (2, 0, "")]),
         ("words", "id = two", [(1, 0, "# sent_id = two")]),
@@ -228,19 +258,29 @@ def test_sentences_and_words_are_found_by_what_is_wanted(folder: Path) -> None:
         ("doubtful", "", [(0, 0, "5 arcs"), (2, 0, "5 arcs")]),
     ):
         answer = finding.search(session.text, kind, query)
-        assert [(*place, hit["why"]) for place, hit in zip(answer["places"], answer["found"])] == hits, kind
+        assert [
+            (*place, hit["why"]) for place, hit in zip(answer["places"], answer["found"])
+        ] == hits, kind
     assert [k for k, _ in finding.search(session.text, "problem", "")["places"]] == [1, 2]
     with pytest.raises(ChangeError, match="'pos' is no column"):
         finding.search(session.text, "columns", "pos=NOUN")
 
 
-def test_all_words_that_are_found_are_changed_at_once_if_they_are_those_that_were_seen(tmp_path: Path) -> None:
+def test_all_words_that_are_found_are_changed_at_once_if_they_are_those_that_were_seen(
+    tmp_path: Path,
+) -> None:
     with served(written(tmp_path / "a.conllu")) as address:
         client = Client(address)
         query = {"kind": "columns", "q": "lemma=dog upos=NOUN"}
         found = client.get(f"find?{urlencode(query)}")
         assert found["places"] == [[0, 2], [1, 1], [2, 3]]
-        order = {**ORDER, "query": query["q"], "seen": found["seen"], "what": "label", "value": "comp@x"}
+        order = {
+            **ORDER,
+            "query": query["q"],
+            "seen": found["seen"],
+            "what": "label",
+            "value": "comp@x",
+        }
         status, answer = client.post("change", order)
         assert (status, answer["unknown"]) == (400, True)
         for wrong in (
@@ -261,7 +301,9 @@ def test_all_words_that_are_found_are_changed_at_once_if_they_are_those_that_wer
         again = order | {"seen": found["seen"], "anyway": True}
         assert client.post("change", again)[1]["changed"] == 0
         assert client.post("undo")[1]["went"] == {"what": "everywhere", "word": 2}
-        assert [client.get(f"sentence/{k}")["words"][w - 1]["label"] for k, w in found["places"]] == ["dep"] * 3
+        assert [
+            client.get(f"sentence/{k}")["words"][w - 1]["label"] for k, w in found["places"]
+        ] == ["dep"] * 3
         assert client.post("undo")[0] == 400
 
 

@@ -62,7 +62,9 @@ def everywhere(session: Session, what: str, value: str, *words: tuple[int, int])
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_a_change_of_many_words_is_one_step_in_the_journal_and_for_undo(session: Session, is_killed: bool) -> None:
+def test_a_change_of_many_words_is_one_step_in_the_journal_and_for_undo(
+    session: Session, is_killed: bool
+) -> None:
     change(session, 1, "head", 1, 0)
     before = [marked.state for marked in session.sentences]
     words = (2, 3), (0, 2), (2, 1)  # not the sentence between them
@@ -133,7 +135,9 @@ def test_a_change_in_the_journal_that_is_impossible_is_told_with_its_line(
     session: Session, change: dict[str, object], reason: str
 ) -> None:
     session.release()
-    records = [json.loads(line) for line in session.journal.path.read_text(encoding="utf-8").splitlines()]
+    records = [
+        json.loads(line) for line in session.journal.path.read_text(encoding="utf-8").splitlines()
+    ]
     records.append({"op": "tag", "old": [{"id": 0}], "new": [{"id": 0}], **change})
     Path("a.conllu.journal").write_bytes(journal_of(records))
     if not reason:
@@ -198,7 +202,9 @@ def test_what_is_no_journal_of_this_version_is_refused_and_stays_as_it_is(
     assert Path("a.conllu.journal").read_bytes() == content
 
 
-def test_a_change_that_cannot_be_written_has_not_happened(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_cannot_be_written_has_not_happened(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before, size = session.sentences[0].arcs, session.journal.path.stat().st_size
     original = os.write
     with monkeypatch.context() as patch:
@@ -211,7 +217,9 @@ def test_a_change_that_cannot_be_written_has_not_happened(session: Session, monk
     assert again(session).sentences[0].arcs[1].head == 4
 
 
-def test_every_change_is_forced_to_the_disk_before_it_counts(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_change_is_forced_to_the_disk_before_it_counts(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     forced = []
     monkeypatch.setattr(os, "fsync", lambda file: forced.append(session.sentences[0].edits))
     change(session, 0, "head", 2, 4)
@@ -219,7 +227,9 @@ def test_every_change_is_forced_to_the_disk_before_it_counts(session: Session, m
     assert forced == [0, 1]
 
 
-def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(session: Session) -> None:
+def test_undo_and_redo_go_back_and_forth_through_all_sentences_and_restarts(
+    session: Session,
+) -> None:
     states = [[marked.arcs for marked in session.sentences]]
     for number, what, word, value in (
         (0, "head", 2, 4), (0, "label", 2, "obj"), (2, "head", 1, 0), (0, "done", 0, 0), (1, "done", 0, 0),
@@ -340,11 +350,16 @@ def test_export_leaves_the_marks_out_and_replaces_an_export_but_no_file_that_is_
     guessed(Session(str(tiny.write(Path("other.conllu"), 6, heads=False)), "ben")).close()
     before = Path("other.conllu").read_bytes()
     status, _, err = vdgi("annotate", "a.conllu", "--export", "other.conllu")
-    assert (status, err.startswith("--export other.conllu: this file is annotated, too, as")) == (2, True)
+    assert (status, err.startswith("--export other.conllu: this file is annotated, too, as")) == (
+        2,
+        True,
+    )
     assert Path("other.conllu").read_bytes() == before
 
 
-def test_export_works_while_the_file_is_open_and_leaves_it_alone(session: Session, vdgi: Vdgi) -> None:
+def test_export_works_while_the_file_is_open_and_leaves_it_alone(
+    session: Session, vdgi: Vdgi
+) -> None:
     change(session, 0, "head", 2, 4)
     session.save()
     change(session, 1, "done")  # in the journal, and not yet in the file
@@ -376,14 +391,25 @@ def test_finished_sentences_alone_can_be_exported(session: Session, vdgi: Vdgi) 
     assert text.count("# sent_id") == 1
 
 
-def test_the_curve_has_what_the_tree_had_right_before_anybody_had_confirmed_anything(folder: Path) -> None:
+def test_the_curve_has_what_the_tree_had_right_before_anybody_had_confirmed_anything(
+    folder: Path,
+) -> None:
     session = Session(written(Path("a.conllu"), 25 * ROWS), "anna")
     bare = session.text.of_id(1)  # the parser had no tree of it, and was neither right nor wrong
-    for what, word, value in (("head", 1, 2), ("head", 2, 0), ("label", 1, "nsubj"), ("done", 0, 0)):
+    for what, word, value in (
+        ("head", 1, 2),
+        ("head", 2, 0),
+        ("label", 1, "nsubj"),
+        ("done", 0, 0),
+    ):
         session.change(bare.id, seen(bare), what, word, value)
     for number in range(25):  # of five words, one gets another head, and one a relation
         marked = session.text.of_id(3 * number + 2)
-        session.put(marked.id, marked.version, Guess((2, 0, 2, 5, 2), ("a", "root", "b", "c", "d"), (0.5,) * 5))
+        session.put(
+            marked.id,
+            marked.version,
+            Guess((2, 0, 2, 5, 2), ("a", "root", "b", "c", "d"), (0.5,) * 5),
+        )
         session.change(marked.id, seen(marked), "tag", 1, "PROPN")  # is nothing about the tree
         for what, word, value in (("head", 3, 1), ("label", 1, "x"), ("done", 0, 0)):
             progress = session.text.progress()

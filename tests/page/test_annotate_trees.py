@@ -1,4 +1,5 @@
-"""Marked sentences: trees that are mended around what is confirmed, changes, reading and writing of marks."""
+"""Marked sentences: trees that are mended around what is confirmed, changes, reading and writing of
+marks."""
 
 from __future__ import annotations
 
@@ -27,13 +28,18 @@ from dynet_vdgi.relations.ud_relations import LABELS
 
 def of_tags(tags: str) -> MarkedSentence:
     """A sentence with the guess `chain`."""
-    rows = [f"{k}\t{tag}\t_\t{tag}{chr(9)}{chr(9).join('______')}" for k, tag in enumerate(tags.split(), 1)]
+    rows = [
+        f"{k}\t{tag}\t_\t{tag}{chr(9)}{chr(9).join('______')}"
+        for k, tag in enumerate(tags.split(), 1)
+    ]
     (marked,) = read_text("\n".join(rows) + "\n\n", "tags")
     marked.put(chain(len(marked.bare)))
     return marked
 
 
-def change(marked: MarkedSentence, what: str, word: int = 0, value: int | str = 0) -> MarkedSentence:
+def change(
+    marked: MarkedSentence, what: str, word: int = 0, value: int | str = 0
+) -> MarkedSentence:
     """The sentence after a change."""
     marked.state = new_state(marked, what, word, value, "anna")
     return marked
@@ -42,7 +48,10 @@ def change(marked: MarkedSentence, what: str, word: int = 0, value: int | str = 
 @given(st.data())
 def test_mended_heads_are_a_tree_with_all_that_is_fixed(data: st.DataObject) -> None:
     n_words = data.draw(st.integers(1, 8))
-    heads = [data.draw(st.sampled_from([h for h in range(n_words + 1) if h != d])) for d in range(1, n_words + 1)]
+    heads = [
+        data.draw(st.sampled_from([h for h in range(n_words + 1) if h != d]))
+        for d in range(1, n_words + 1)
+    ]
     fixed = data.draw(st.lists(st.booleans(), min_size=n_words, max_size=n_words))
     if sum(h == 0 and f for h, f in zip(heads, fixed)) > 1:
         with pytest.raises(ValueError, match="are fixed as roots"):
@@ -80,7 +89,8 @@ def test_the_new_head_takes_the_words_place_where_it_hung_below_it() -> None:
     assert change(marked, "head", 3, 1).heads == (2, 4, 1, 0)
     assert [bool(arc.head_by) for arc in marked.arcs] == [False, False, True, False]
     assert change(marked, "head", 4, 3).heads == (2, 0, 1, 3)
-    marked = change(of_tags("NOUN VERB"), "head", 2, 0)  # a new root, even if the old one was confirmed
+    # a new root, even if the old one was confirmed
+    marked = change(of_tags("NOUN VERB"), "head", 2, 0)
     assert marked.arcs[1] == (0, "root", "anna", "anna")
     change(marked, "head", 1, 0)
     assert marked.arcs == ((0, "root", "anna", "anna"), (1, "dep", "", ""))
@@ -90,7 +100,9 @@ def test_circles_of_confirmed_arcs_are_refused() -> None:
     marked = change(of_tags("NOUN VERB ADV"), "head", 1, 2)
     change(marked, "head", 2, 3)
     before = marked.arcs
-    with pytest.raises(ChangeError, match="words 1 NOUN, 2 VERB, 3 ADV would form a circle .* press x"):
+    with pytest.raises(
+        ChangeError, match="words 1 NOUN, 2 VERB, 3 ADV would form a circle .* press x"
+    ):
         change(marked, "head", 3, 1)
     assert marked.arcs == before
 
@@ -126,8 +138,13 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     assert relations.offered("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "nsubj"]
     assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
     assert relations.fault("comp:obj") == ""
-    assert relations.fault("nsbuj") == ("'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?")
-    assert relations.fault("fixed:zzz") == "'fixed:zzz' is a subtype of fixed that this file does not have"
+    assert relations.fault("nsbuj") == (
+        "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?"
+    )
+    assert (
+        relations.fault("fixed:zzz")
+        == "'fixed:zzz' is a subtype of fixed that this file does not have"
+    )
     assert relations.fault("comp:obk").endswith("did you mean 'comp:obj'?")
     assert "no relation of UD" in relations.fault("nmod:")
     assert "no relation of UD" in relations.fault("nmud:poss")
@@ -184,7 +201,10 @@ def test_everything_but_heads_relations_and_marks_is_kept_byte_for_byte(folder: 
     lines = Path("b.conllu").read_text(encoding="utf-8").splitlines()
     assert lines[3] == "2\tdogs\tdog\tNOUN\t_\t_\t4\tdep\t_\tGloss=a b|HeadBy=anna"
     for old, new in zip(ROWS.splitlines(), lines):
-        kept = [old.split("\t")[:6] + old.split("\t")[8:9], new.split("\t")[:6] + new.split("\t")[8:9]]
+        kept = [
+            old.split("\t")[:6] + old.split("\t")[8:9],
+            new.split("\t")[:6] + new.split("\t")[8:9],
+        ]
         assert kept[0] == kept[1]
     assert read_marked("b.conllu")[0].arcs == sentences[0].arcs
     assert "\n".join(lines).endswith(ROWS[ROWS.index("# sent_id = two") :].rstrip("\n") + "\n")

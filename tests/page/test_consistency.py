@@ -1,4 +1,5 @@
-"""Words that contradict the rest of a treebank, and lists of words for the page, on a treebank of known errors."""
+"""Words that contradict the rest of a treebank, and lists of words for the page, on a treebank of
+known errors."""
 
 from __future__ import annotations
 
@@ -67,37 +68,61 @@ def test_a_treebank_that_agrees_with_itself_has_no_such_words(folder: Path) -> N
     text = treebank({})
     assert inconsistent([str(written(Path("a.conllu"), text))]) == []
     half = text.replace("\t2\tdet\t", "\t_\t_\t")  # heads that are not there are not suspicious
-    assert [p.what for p in inconsistent([str(written(Path("b.conllu"), half))]) if "head" in p.what] == []
+    assert [
+        p.what for p in inconsistent([str(written(Path("b.conllu"), half))]) if "head" in p.what
+    ] == []
     with pytest.raises(UsageError, match="no sentence of 2 to 40 words"):
         inconsistent([str(written(Path("c.conllu"), "1\tdog\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"))])
 
 
-def test_words_are_listed_as_a_table_and_as_json_that_the_page_steps_through(vdgi: Vdgi, folder: Path) -> None:
+def test_words_are_listed_as_a_table_and_as_json_that_the_page_steps_through(
+    vdgi: Vdgi, folder: Path
+) -> None:
     written(Path("a.conllu"), treebank(ERRORS))
     query = "deprel=nsubj head.upos=VERB feats.Number=Plur"
     table = vdgi.good("check", "a.conllu", "--find", query).out.splitlines()
     assert table[0].split() == ["place", "sentence", "word", "form", "is"]
-    assert table[1].split() == ["a.conllu:195", "s25", "2", "man", "NOUN", "nsubj", "of", "3", "sees"]
+    assert table[1].split() == [
+        "a.conllu:195",
+        "s25",
+        "2",
+        "man",
+        "NOUN",
+        "nsubj",
+        "of",
+        "3",
+        "sees",
+    ]
     assert len(table) == 2
-    for wrong, why in ((["--find", "pos=NOUN"], "'pos' is no column"), (["--json"], "no effect without --find")):
+    for wrong, why in (
+        (["--find", "pos=NOUN"], "'pos' is no column"),
+        (["--json"], "no effect without --find"),
+    ):
         refused = vdgi("check", "a.conllu", *wrong)
         assert (refused.status, why in refused.err) == (2, True)
     none = vdgi.good("check", "a.conllu", "--find", "upos=NOUN|VERB")
-    assert "0 words found\nno word has upos=NOUN|VERB; for one of several values say upos~^(NOUN|VERB)$\n" in none.err
+    assert (
+        "0 words found\nno word has upos=NOUN|VERB; for one of several values say upos~^(NOUN|VERB)$\n"
+        in none.err
+    )
     assert "no word" not in vdgi.good("check", "a.conllu", "--find", query).err
     few = vdgi.good("check", "a.conllu", "--consistency", "-n", "7").out.splitlines()
     assert (few[0].split()[-2:], len(few)) == (["elsewhere", "times"], 6)
     found_ones = vdgi.good("check", "a.conllu", "--consistency", "-n", "7", "--json").out
     Path("list.json").write_text(found_ones, encoding="utf-8")
     session = guessed(Session("a.conllu", "anna", "right"))
-    assert search(session.text, "columns", "deprel=NSUBJ")["hint"].startswith("no word has deprel=NSUBJ; nsubj has ")
+    assert search(session.text, "columns", "deprel=NSUBJ")["hint"].startswith(
+        "no word has deprel=NSUBJ; nsubj has "
+    )
     assert "hint" not in search(session.text, "columns", "deprel=nsubj")
     session.text.listed = listed("list.json", session.text)
     answer = search(session.text, "list", "")
     assert [(f"s{k + 1}", word) for k, word in answer["places"]] == [
         (place["sentence"], place["word"]) for place in json.loads(found_ones)
     ]
-    assert {hit["why"] for hit in answer["found"]} >= {"5 man: relation nsubj; elsewhere obj, parsed obj"}
+    assert {hit["why"] for hit in answer["found"]} >= {
+        "5 man: relation nsubj; elsewhere obj, parsed obj"
+    }
     session.close()
 
 
@@ -111,7 +136,10 @@ def test_lists_that_are_none_or_of_another_file_are_refused(folder: Path) -> Non
         ('[{"word": 1}]', "no list"),
         (json.dumps([place | {"word": "1"}]), "no list"),
         ("[]", "none of its 0 words"),
-        (json.dumps([place | {"form": "that"}, place | {"sentence": "t"}, place | {"word": 9}]), "none of its 3 words"),
+        (
+            json.dumps([place | {"form": "that"}, place | {"sentence": "t"}, place | {"word": 9}]),
+            "none of its 3 words",
+        ),
     ):
         Path("list.json").write_text(content, encoding="utf-8")
         with pytest.raises(UsageError, match=why):
@@ -119,5 +147,8 @@ def test_lists_that_are_none_or_of_another_file_are_refused(folder: Path) -> Non
     unnamed = place | {"sentence": "2"}
     Path("list.json").write_text(json.dumps([place, unnamed]), encoding="utf-8")
     assert listed("list.json", text) == [(0, 1, "1 the: x")]  # the second sentence has a name
-    written(Path("b.conllu"), "".join(line for line in treebank({}).splitlines(keepends=True) if line[0] != "#"))
+    written(
+        Path("b.conllu"),
+        "".join(line for line in treebank({}).splitlines(keepends=True) if line[0] != "#"),
+    )
     assert listed("list.json", AnnotatedText(read_marked("b.conllu"))) == [(1, 1, "1 the: x")]

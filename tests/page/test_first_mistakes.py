@@ -47,16 +47,21 @@ def test_unknown_tags_are_warned_of_once(caplog: pytest.LogCaptureFixture, toy: 
 
 def test_faulty_heads_of_a_file_are_replaced(toy: Parser) -> None:
     text = Path("tagged.conllu").read_text(encoding="utf-8")
-    Path("own.conllu").write_text(text.replace("\t_\t_\t_\t_\n", "\t1\tx\t_\t_\n"), encoding="utf-8")
+    Path("own.conllu").write_text(
+        text.replace("\t_\t_\t_\t_\n", "\t1\tx\t_\t_\n"), encoding="utf-8"
+    )
     expected = [sentence.heads for sentence in toy.pipe("tagged.conllu")]
     assert [sentence.heads for sentence in toy.pipe("own.conllu")] == expected
 
 
 def test_an_own_treebank_is_noticed() -> None:
     many = 10**6
-    assert Outlook(1, many, [("A-B", RELATED_DISTANCE - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
+    assert (
+        Outlook(1, many, [("A-B", RELATED_DISTANCE - 0.01), ("C-D", 1.0)], []).learnt_from == "A-B"
+    )
     assert Outlook(1, many, [("A-B", RELATED_DISTANCE + 0.01)], []).learnt_from == ""
-    assert Outlook(1, RELATED_WORDS - 1, [("A-B", RELATED_DISTANCE - 0.01)], []).learnt_from == ""  # too short to tell
+    # too short to tell
+    assert Outlook(1, RELATED_WORDS - 1, [("A-B", RELATED_DISTANCE - 0.01)], []).learnt_from == ""
 
 
 @pytest.mark.parametrize("level", [logging.INFO, logging.WARNING])

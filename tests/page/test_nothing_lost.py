@@ -74,11 +74,23 @@ def test_a_result_that_cannot_come_out_is_told(command: str, output: str, tree: 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("output", ["&-", "/dev/full"])
-def test_a_list_of_faults_that_cannot_come_out_is_told(output: str, unbuffered: str, tree: Path) -> None:
+def test_a_list_of_faults_that_cannot_come_out_is_told(
+    output: str, unbuffered: str, tree: Path
+) -> None:
     """Whether Python buffers the output or not."""
     tree.write_text("x\n\n", encoding="utf-8")
     done = subprocess.run(
-        ["sh", "-c", f'exec "$@" >{output}', "sh", sys.executable, "-m", "dynet_vdgi", "check", tree],
+        [
+            "sh",
+            "-c",
+            f'exec "$@" >{output}',
+            "sh",
+            sys.executable,
+            "-m",
+            "dynet_vdgi",
+            "check",
+            tree,
+        ],
         capture_output=True,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered},
         check=False,
@@ -115,7 +127,13 @@ def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None
         number = handle.fileno()
         link.symlink_to(f"/dev/fd/{number}")
         again.symlink_to("link")
-        names = [f"/dev/fd/{number}", f"/proc/self/fd/{number}", f"/dev/../dev/fd/{number}", link, again]
+        names = [
+            f"/dev/fd/{number}",
+            f"/proc/self/fd/{number}",
+            f"/dev/../dev/fd/{number}",
+            link,
+            again,
+        ]
         names += [f"/proc/{os.getpid()}/fd/{number}"]
         for name in names:
             with files.atomic_writer(name) as text:
@@ -125,7 +143,9 @@ def test_what_is_open_already_is_written_where_it_stands(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/stderr", "link.conllu"])
-def test_an_output_that_is_a_standard_stream_is_added_to_its_file(name: str, model: Path, tree: Path) -> None:
+def test_an_output_that_is_a_standard_stream_is_added_to_its_file(
+    name: str, model: Path, tree: Path
+) -> None:
     Path("all.txt").write_text("before\n", encoding="utf-8")
     Path("link.conllu").symlink_to("/dev/stdout")
     with open("all.txt", "ab") as handle:
@@ -144,7 +164,11 @@ ESCAPE = "\x1b]0;title\x07\x9b2J"
 
 
 def test_no_escape_sequence_of_a_file_reaches_the_terminal(vdgi: Vdgi, folder: Path) -> None:
-    text = tiny.treebank(3).replace("NOUN", f"NOUN{ESCAPE}").replace("sent_id = 1", f"sent_id = {ESCAPE}")
+    text = (
+        tiny.treebank(3)
+        .replace("NOUN", f"NOUN{ESCAPE}")
+        .replace("sent_id = 1", f"sent_id = {ESCAPE}")
+    )
     Path("a.conllu").write_text(text.replace("det0", f"det{ESCAPE}"), encoding="utf-8")
     for command in (
         "check a.conllu",
@@ -184,10 +208,14 @@ def test_no_escape_sequence_of_a_name_reaches_the_terminal(vdgi: Vdgi, folder: P
         "check NAME",
     ],
 )
-def test_a_message_does_not_hold_a_word_of_a_megabyte(command: str, vdgi: Vdgi, folder: Path) -> None:
+def test_a_message_does_not_hold_a_word_of_a_megabyte(
+    command: str, vdgi: Vdgi, folder: Path
+) -> None:
     word = "x" * 1_000_000
     tiny.write(Path("b.conllu"))
-    Path("a.conllu").write_text(f"1\t{word}\t_\t{word}\t_\t_\t0\t_\t_\t{word}\n\n", encoding="utf-8")
+    Path("a.conllu").write_text(
+        f"1\t{word}\t_\t{word}\t_\t_\t0\t_\t_\t{word}\n\n", encoding="utf-8"
+    )
     Path("a.txt").write_text(f"ROOT VERB {word}\n", encoding="utf-8")
     Path("a.toml").write_text(f'rules = "{"a b/" * 250_000}.txt"\n', encoding="utf-8")
     status, out, err = vdgi(*command.replace("NAME", word[:100_000]).split())
@@ -195,9 +223,13 @@ def test_a_message_does_not_hold_a_word_of_a_megabyte(command: str, vdgi: Vdgi, 
     assert status in ((0,) if command == "check a.conllu" else (2, 4))
 
 
-def test_a_row_of_a_log_that_is_damaged_is_left_out_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_row_of_a_log_that_is_damaged_is_left_out_and_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "log.jsonl"
-    path.write_text('{"update": 1}\n' + "[" * 100_000 + '\n{"upd\n{"update": 2}\n{"upd', encoding="utf-8")
+    path.write_text(
+        '{"update": 1}\n' + "[" * 100_000 + '\n{"upd\n{"update": 2}\n{"upd', encoding="utf-8"
+    )
     with caplog.at_level("WARNING", "dynet_vdgi"):
         assert RunLog(path).rows() == [{"update": 1}, {"update": 2}]
     assert [record.getMessage() for record in caplog.records] == [

@@ -1,4 +1,5 @@
-"""The scripts of the annotation page, without a browser: their own tests, and what they ask of index.html."""
+"""The scripts of the annotation page, without a browser: their own tests, and what they ask of
+index.html."""
 
 from __future__ import annotations
 

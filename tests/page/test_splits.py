@@ -16,7 +16,10 @@ def text_of(*tokens: str) -> str:
     lines, place = [], 1
     for token in tokens:
         form, _, words = token.partition("=")
-        misc, forms = "SpaceAfter=No" if form.endswith("_") else "_", words.split("+") if words else [form.rstrip("_")]
+        misc, forms = (
+            "SpaceAfter=No" if form.endswith("_") else "_",
+            words.split("+") if words else [form.rstrip("_")],
+        )
         if words:
             lines.append(f"{place}-{place + len(forms) - 1}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n")
         for each in forms:
@@ -36,7 +39,8 @@ def text_of(*tokens: str) -> str:
         (["nas=en+as"], "nos", ["en|os"]),
         (["nas=en+as"], "n", []),
         (["da_", "eau", "est", "la"], "Daor", ["Da or"]),
-        (["da_", "eau", "est_", "la_"], "daor", []),  # hardly any spaces: tokens without one are no splits
+        # hardly any spaces: tokens without one are no splits
+        (["da_", "eau", "est_", "la_"], "daor", []),
         (["du=de+le"], "du x", []),
         (["l'_", "eau"], "d'or", ["d' or", "d'|or"]),  # at an apostrophe, whatever the words
         (["eau_", "."], "or.", []),  # punctuation is no split
@@ -45,15 +49,20 @@ def text_of(*tokens: str) -> str:
         (["i\u0307x=i\u0307+x"], "\u0130x", ["\u0130|x"]),
     ],
 )
-def test_words_are_split_as_others_were(folder: Path, tokens: list[str], form: str, offered: list[str]) -> None:
+def test_words_are_split_as_others_were(
+    folder: Path, tokens: list[str], form: str, offered: list[str]
+) -> None:
     session = Session(written(Path("a.conllu"), text_of(*tokens) + text_of(form)), "anna")
     for marked in session.text.sentences:
         marked.is_found = False
     assert session.text.splits.offered(form, session.text.sentences[:1]) == offered
-    assert session.text.splits.offered(form, session.text.sentences[:1]) == offered  # again, from what was kept
+    # again, from what was kept
+    assert session.text.splits.offered(form, session.text.sentences[:1]) == offered
 
 
-def test_only_tokens_that_somebody_has_looked_at_teach_and_what_is_offered_can_be_stored(folder: Path) -> None:
+def test_only_tokens_that_somebody_has_looked_at_teach_and_what_is_offered_can_be_stored(
+    folder: Path,
+) -> None:
     session = Session(written(Path("a.conllu"), text_of("avanum") + text_of("naanum")), "anna")
     splits, sentences = session.text.splits, session.text.sentences
     assert splits.offered("naanum", sentences) == []

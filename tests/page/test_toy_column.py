@@ -1,4 +1,5 @@
-"""A column of the page from outside: one entry in a table, and it is shown, changed, written and undone."""
+"""A column of the page from outside: one entry in a table, and it is shown, changed, written and
+undone."""
 
 from __future__ import annotations
 

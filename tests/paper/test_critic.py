@@ -1,4 +1,5 @@
-"""The baseline of RL-BL: its language model by enumeration and differences, its fit to made-up scores."""
+"""The baseline of RL-BL: its language model by enumeration and differences, its fit to made-up
+scores."""
 
 from __future__ import annotations
 
@@ -22,11 +23,15 @@ from dynet_vdgi.paper.settings import LanguageModelSettings
 Sequences = list[tuple[int, ...]]
 
 
-def language_model(n_items: int = 3, hidden: int = 4, dropout: float = 0.0, noise: float = 0.4) -> LanguageModel:
+def language_model(
+    n_items: int = 3, hidden: int = 4, dropout: float = 0.0, noise: float = 0.4
+) -> LanguageModel:
     """A small language model, none of whose parameters is zero."""
     model = LanguageModel(n_items, hidden, dropout, np.random.default_rng(2))
     for name, value in model.parameters.arrays().items():
-        model.parameters.set(name, value + np.random.default_rng(len(name)).normal(0, noise, value.shape))
+        model.parameters.set(
+            name, value + np.random.default_rng(len(name)).normal(0, noise, value.shape)
+        )
     return model
 
 
@@ -119,7 +124,8 @@ def test_dropout_is_for_training_only_and_repeats_with_its_seed():
 
 
 TAGS = ("ADJ", "DET", "NOUN", "VERB")
-PATTERNS: Sequences = [(2, 3, 4), (2, 1, 3, 4), (2, 3, 4, 2, 3), (3, 4)]  # a determiner is followed by a noun
+# a determiner is followed by a noun
+PATTERNS: Sequences = [(2, 3, 4), (2, 1, 3, 4), (2, 3, 4, 2, 3), (3, 4)]
 
 SMALL = LanguageModelSettings(hidden_dim=8, epochs=30, batch_size=4, lr=0.1, dropout=0.0)
 
@@ -139,12 +145,15 @@ def test_training_lowers_the_perplexity(caplog):
         found = train_language_model(texts(), Vocabulary(TAGS), SMALL, seed=1)
     assert set(found) == set(texts())
     assert all(value > 0 for value in found.values())
-    # Four patterns equally often are worth log 4 in nats, some 1.4, whatever their length: .5 a word.
+    # Four patterns equally often are worth log 4 in nats, some 1.4, whatever their length: .5 a
+    # word.
     assert per_word(found) < 0.6
     assert np.log(len(TAGS)) > 1.3  # what knowing nothing costs
     perplexity = float(caplog.records[-1].getMessage().rpartition(" ")[2])
     assert 1.0 < perplexity < 2.2
-    few = train_language_model(texts(), Vocabulary(TAGS), LanguageModelSettings(hidden_dim=8, epochs=1), 1)
+    few = train_language_model(
+        texts(), Vocabulary(TAGS), LanguageModelSettings(hidden_dim=8, epochs=1), 1
+    )
     assert per_word(few) > per_word(found) + 0.3
 
 
@@ -188,7 +197,11 @@ def test_the_held_out_tenth_is_not_trained_on(monkeypatch):
     assert first == second
     assert one == other
     assert len(one) == 4
-    assert sorted(first + one) == sorted(all_of_them) == sorted(tuple(t - 1 for t in s.tags) for s in every)
+    assert (
+        sorted(first + one)
+        == sorted(all_of_them)
+        == sorted(tuple(t - 1 for t in s.tags) for s in every)
+    )
 
 
 def test_in_lexicalised_models_words_are_modelled():
@@ -209,10 +222,14 @@ def test_in_lexicalised_models_words_are_modelled():
 def sentences(n_sentences: int, seed: int = 0) -> dict[Encoded, float]:
     """Made-up sentences with a made-up -log p each."""
     rng = np.random.default_rng(seed)
-    return {Encoded((1, 2, k), (0, 0, 0)): float(rng.uniform(5, 40)) for k in range(1, n_sentences + 1)}
+    return {
+        Encoded((1, 2, k), (0, 0, 0)): float(rng.uniform(5, 40)) for k in range(1, n_sentences + 1)
+    }
 
 
-def follow(fitted: Baseline, alpha: float, tau: float, times: int, noise: float = 1.0) -> list[float]:
+def follow(
+    fitted: Baseline, alpha: float, tau: float, times: int, noise: float = 1.0
+) -> list[float]:
     """Scores of samples whose l is -(alpha L + tau) and some noise; the means of the scores."""
     rng = np.random.default_rng(times)
     every = list(fitted.nll)
@@ -226,7 +243,8 @@ def follow(fitted: Baseline, alpha: float, tau: float, times: int, noise: float 
 
 
 def test_the_fit_is_that_of_least_squares_with_forgetting():
-    """Solved at once, over all that has been seen; the start counts as a sentence each of alpha and tau."""
+    """Solved at once, over all that has been seen; the start counts as a sentence each of alpha and
+    tau."""
     fitted, rng = Baseline(sentences(7)), np.random.default_rng(5)
     rows, targets, weights = [[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0], [1.0, 1.0]
     for sentence, value in fitted.nll.items():
@@ -239,7 +257,9 @@ def test_the_fit_is_that_of_least_squares_with_forgetting():
             weights[k] += baseline.REMAINING * (1 - baseline.FORGET)
         rows, targets = [*rows, [value, 1.0]], [*targets, -float(elbo.mean())]
         root = np.sqrt(weights)
-        expected = np.linalg.lstsq(np.array(rows) * root[:, None], np.array(targets) * root, rcond=None)[0]
+        expected = np.linalg.lstsq(
+            np.array(rows) * root[:, None], np.array(targets) * root, rcond=None
+        )[0]
         assert fitted.value == pytest.approx(expected, rel=1e-8)
 
 
@@ -263,7 +283,8 @@ def test_the_joint_gradient_is_that_of_the_squared_error():
         assert fitted.score(sentence, elbo) == pytest.approx(expected)
         fitted.fit(sentence, elbo)
     numeric = [
-        (squared_error(fitted.value + step, pairs) - squared_error(fitted.value - step, pairs)) / 2e-5
+        (squared_error(fitted.value + step, pairs) - squared_error(fitted.value - step, pairs))
+        / 2e-5
         for step in 1e-5 * np.eye(2)
     ]
     assert fitted.gradient / 3 == pytest.approx(numeric, rel=1e-6)

@@ -24,7 +24,10 @@ def texts(count: int) -> list[Encoded]:
     """Sentences of 0 to 8 words, some with tags and words that are not known."""
     rng = np.random.default_rng(5)
     lengths = rng.integers(0, 9, count).tolist()
-    return [Encoded(tuple(rng.integers(0, 4, n).tolist()), tuple(rng.integers(0, 5, n).tolist())) for n in lengths]
+    return [
+        Encoded(tuple(rng.integers(0, 4, n).tolist()), tuple(rng.integers(0, 5, n).tolist()))
+        for n in lengths
+    ]
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 64])

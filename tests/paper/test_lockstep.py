@@ -1,4 +1,5 @@
-"""The lockstep engine computes what the reference engine does: scores, gradients, the law of its samples."""
+"""The lockstep engine computes what the reference engine does: scores, gradients, the law of its
+samples."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ LEXICALISED_OR_NOT = pytest.mark.parametrize("word_dim", [0, 3])
 
 
 def reference(net, texts, actions, w, v, training=False):
-    """Loss, scores (2, N) and gradients by the reference engine, sentence by sentence; `actions` (N, T)."""
+    """Loss, scores (2, N) and gradients by the reference engine, sentence by sentence; `actions`
+    (N, T)."""
     copies, loss, scores = len(actions) // len(texts), 0.0, []
     for b, text in enumerate(texts):
         m = slice(b * copies, (b + 1) * copies)
@@ -31,7 +33,9 @@ def reference(net, texts, actions, w, v, training=False):
 
 def in_lockstep(net, texts, actions, w, v, training=False, merge=True):
     """Loss, scores and gradients by the lockstep engine."""
-    drawn = lockstep.draw(net, texts, len(actions) // len(texts), forcing(actions), training=training, merge=merge)
+    drawn = lockstep.draw(
+        net, texts, len(actions) // len(texts), forcing(actions), training=training, merge=merge
+    )
     loss = lockstep.backward(drawn, w, v)
     scores = np.concatenate([(samples.log_q, samples.log_p) for samples in drawn.samples], axis=1)
     return loss, scores, gradients(net)
@@ -66,14 +70,17 @@ def test_scores_and_gradients_are_those_of_the_reference_engine(word_dim, mask_i
 
 @LEXICALISED_OR_NOT
 def test_dropout_is_that_of_the_reference_engine_given_the_same_random_numbers(word_dim):
-    """Both engines draw one sample's masks in the same order, so that even its gradients can be compared."""
+    """Both engines draw one sample's masks in the same order, so that even its gradients can be
+    compared."""
     net = network(hidden_dim=8, word_dim=word_dim, encoder_dropout=0.4, decoder_dropout=0.3)
     for n in (1, 2, 5):
         actions = some_actions(n, 1, np.random.default_rng(n))
         results = []
         for engine in (reference, in_lockstep, in_lockstep):
             dy.reset_random_seed(7 if len(results) < 2 else 8)
-            results.append(engine(net, [sentence(n)], actions, np.ones(1), np.ones(1), training=True))
+            results.append(
+                engine(net, [sentence(n)], actions, np.ones(1), np.ones(1), training=True)
+            )
         agree(*results[:2])
         assert abs(results[2][0] - results[1][0]) > 1e-3
 
@@ -90,7 +97,9 @@ def test_samples_are_scored_under_the_dropout_they_were_drawn_with(merge):
         return chosen
 
     drawn = lockstep.draw(net, [sentence(5, 0), sentence(5, 1)], 10, watched, merge=merge)
-    assert np.allclose(np.concatenate([samples.log_q for samples in drawn.samples]), seen, atol=1e-4)
+    assert np.allclose(
+        np.concatenate([samples.log_q for samples in drawn.samples]), seen, atol=1e-4
+    )
 
 
 def test_masks_are_bernoulli_scaled_and_independent():
@@ -105,8 +114,11 @@ def test_masks_are_bernoulli_scaled_and_independent():
     assert set(np.unique(first).tolist()) == {0.0, np.float32(1 / 0.75).item()}
     kept = first > 0
     assert kept.mean() == pytest.approx(0.75, abs=4.5 * np.sqrt(0.75 * 0.25 / first.size))
-    assert kept.mean(axis=1) == pytest.approx(np.full(16, 0.75), abs=4.5 * np.sqrt(0.75 * 0.25 / columns))
-    # Independent: units of one column, neighbouring columns, and two nodes agree as often as chance has it.
+    assert kept.mean(axis=1) == pytest.approx(
+        np.full(16, 0.75), abs=4.5 * np.sqrt(0.75 * 0.25 / columns)
+    )
+    # Independent: units of one column, neighbouring columns, and two nodes agree as often as chance
+    # has it.
     chance = 0.75**2 + 0.25**2
     for one, other in ((kept[0], kept[1]), (kept[:, :-1], kept[:, 1:]), (kept, second > 0)):
         agreement = 4.5 * np.sqrt(chance * (1 - chance) / one.size)
@@ -120,7 +132,9 @@ def test_samples_share_masks_where_they_share_rows_and_nowhere_else():
     same = [list(brute_force.derivations(5)[60][0])] * 12
     weights = np.ones(12)
     merged = in_lockstep(net, [sentence(5)] * 2, same, weights, weights, training=True)[1]
-    apart = in_lockstep(net, [sentence(5)] * 2, same, weights, weights, training=True, merge=False)[1]
+    apart = in_lockstep(net, [sentence(5)] * 2, same, weights, weights, training=True, merge=False)[
+        1
+    ]
     for score in merged:
         assert len(set(score[:6].tolist())) == len(set(score[6:].tolist())) == 1
         assert score[0] != score[6]
@@ -161,7 +175,9 @@ def test_accumulate_adds_the_mean_gradient_and_asks_the_phase_once_a_sentence_in
         asked.append((text, samples, rewards(text, samples)))
         return asked[-1][2]
 
-    result = lockstep.accumulate(net, texts, phase, np.random.default_rng(4), TrainSettings(samples=5))
+    result = lockstep.accumulate(
+        net, texts, phase, np.random.default_rng(4), TrainSettings(samples=5)
+    )
     together = gradients(net)
     assert [text for text, _, _ in asked] == texts
     assert all(samples is given for samples, (_, given, _) in zip(result, asked))
@@ -172,7 +188,10 @@ def test_accumulate_adds_the_mean_gradient_and_asks_the_phase_once_a_sentence_in
     assert relative_difference(mean, together) < 1e-4
     for _ in range(2):  # gradients add up
         lockstep.accumulate(net, texts, rewards, np.random.default_rng(4), TrainSettings(samples=5))
-    assert relative_difference({name: 2 * gradient for name, gradient in mean.items()}, gradients(net)) < 1e-4
+    assert (
+        relative_difference({name: 2 * gradient for name, gradient in mean.items()}, gradients(net))
+        < 1e-4
+    )
 
 
 @pytest.mark.parametrize("name", ["encoder/stack/lstm/input", "decoder/tags_bias"])
@@ -185,6 +204,10 @@ def test_what_is_not_finite_is_an_error_and_adds_no_gradient(name):
     net.parameters.set(name, value)
     with pytest.raises(VdgiError, match="training diverged"):
         lockstep.accumulate(
-            net, [sentence(3)], lambda *_: (np.full(4, np.inf), np.ones(4)), rng, TrainSettings(samples=4)
+            net,
+            [sentence(3)],
+            lambda *_: (np.full(4, np.inf), np.ones(4)),
+            rng,
+            TrainSettings(samples=4),
         )
     assert all(not gradient.any() for gradient in gradients(net).values())

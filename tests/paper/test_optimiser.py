@@ -37,7 +37,9 @@ def parameters(seed: int = 0) -> Parameters:
 def gradients(step: int, scale: float = 1.0) -> Arrays:
     rng = np.random.default_rng([7, step])
     shapes = {**TRAINED, **FROZEN, **{name: value.shape for name, value in EXTRA.items()}}
-    return {name: scale * rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    return {
+        name: scale * rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()
+    }
 
 
 def set_gradients(made: Parameters, wanted: Arrays) -> None:
@@ -48,7 +50,10 @@ def set_gradients(made: Parameters, wanted: Arrays) -> None:
         gradient = wanted[name]
         if name in made.tables:
             rows = enumerate(gradient)
-            terms += [dy.dot_product(dy.lookup(parameter, k), dy.inputVector(row.tolist())) for k, row in rows]
+            terms += [
+                dy.dot_product(dy.lookup(parameter, k), dy.inputVector(row.tolist()))
+                for k, row in rows
+            ]
         else:
             terms.append(dy.sum_elems(dy.cmult(parameter, dy.inputTensor(gradient))))
     dy.esum(terms).backward()
@@ -80,7 +85,11 @@ class Reference:
         numbers = {name: wanted[name].astype(float).ravel().tolist() for name in self.values}
         norm = math.sqrt(sum(g * g for values in numbers.values() for g in values))
         scale = settings.clip / norm if settings.clip and norm > settings.clip else 1.0
-        decay = min(settings.average, (1 + self.updates) / (3 + self.updates)) if settings.average else 0.0
+        decay = (
+            min(settings.average, (1 + self.updates) / (3 + self.updates))
+            if settings.average
+            else 0.0
+        )
         for name, values in numbers.items():
             for i, g in enumerate(values):
                 value = self.values[name][i]
@@ -119,10 +128,17 @@ def test_updates_follow_the_formula(settings):
                 (optimiser.read("average")[name], reference.averages, 2e-7),
             ):
                 if got is not None:
-                    np.testing.assert_allclose(got.ravel(), expected[name], rtol=3e-6, atol=absolute)
+                    np.testing.assert_allclose(
+                        got.ravel(), expected[name], rtol=3e-6, atol=absolute
+                    )
             assert optimiser.norms[name] == pytest.approx(np.linalg.norm(wanted[name]), rel=1e-5)
-        for found, kind in ((optimiser.weights("value"), "value"), (optimiser.weights("average"), "average")):
-            assert all(found[name].tobytes() == optimiser.read(kind)[name].tobytes() for name in TRAINED)
+        for found, kind in (
+            (optimiser.weights("value"), "value"),
+            (optimiser.weights("average"), "average"),
+        ):
+            assert all(
+                found[name].tobytes() == optimiser.read(kind)[name].tobytes() for name in TRAINED
+            )
     assert optimiser.updates == reference.updates == 6
 
 
@@ -154,7 +170,9 @@ def test_gradients_add_up_until_the_update_and_are_used_once():
     optimiser = AdaGrad(made, TrainSettings(l2=0.0))
     for step in range(3):
         set_gradients(made, gradients(step))
-    total = sum(np.square(sum(gradients(step)[name] for step in range(3))).sum() for name in TRAINED)
+    total = sum(
+        np.square(sum(gradients(step)[name] for step in range(3))).sum() for name in TRAINED
+    )
     assert optimiser.update() == pytest.approx(math.sqrt(total), rel=1e-5)
     before = bits(optimiser.weights("value"))
     assert optimiser.update() == 0.0
@@ -171,7 +189,8 @@ def test_a_saved_state_goes_on_the_same():
     before = bits(state)
     other = AdaGrad(parameters(seed=1), settings)
     assert everything(other) != everything(optimiser)
-    # What is frozen is not in the state: it follows from the seed, or is in the weights for parsing.
+    # What is frozen is not in the state: it follows from the seed, or is in the weights for
+    # parsing.
     for name in FROZEN:
         other.parameters.set(name, optimiser.parameters.get(name))
     other.load_state(state)
@@ -200,7 +219,9 @@ def test_a_gradient_that_is_not_finite_changes_nothing(what, name):
     before = everything(optimiser)
     set_gradients(made, gradients(1))
     spoil(made, name, what)
-    with pytest.raises(VdgiError, match="training diverged: the gradient of update 2 is not finite"):
+    with pytest.raises(
+        VdgiError, match="training diverged: the gradient of update 2 is not finite"
+    ):
         optimiser.update()
     assert everything(optimiser) == before
     assert optimiser.updates == 1
@@ -217,7 +238,8 @@ def test_training_goes_on_after_a_gradient_that_is_not_finite():
                 spoil(made, name, np.nan)
             with pytest.raises(VdgiError):
                 optimiser.update()
-        for before in range(20):  # so that the product comes to lie anywhere in the memory of the update
+        # so that the product comes to lie anywhere in the memory of the update
+        for before in range(20):
             dy.renew_cg()
             ones = [dy.inputVector([1.0] * 7) for _ in range(1 + before)]
             assert np.isfinite((made.by_name["matrix"] * ones[-1]).npvalue()).all()
@@ -227,7 +249,8 @@ def test_training_goes_on_after_a_gradient_that_is_not_finite():
 
 
 def test_named_rows_are_updated_as_all_of_them_would_be():
-    """Without L2, rows without a gradient stay as they are in either way; the average sees all of them."""
+    """Without L2, rows without a gradient stay as they are in either way; the average sees all of
+    them."""
     settings = TrainSettings(l2=0.0, clip=0.7, average=0.9)
     everywhere, some = (AdaGrad(parameters(), settings) for _ in range(2))
     for step in range(4):

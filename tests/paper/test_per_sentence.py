@@ -1,4 +1,5 @@
-"""The reference engine: a distribution over derivations, the same by every path, with the right gradients."""
+"""The reference engine: a distribution over derivations, the same by every path, with the right
+gradients."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ def test_unmasked_softmax_loses_mass_as_the_released_code_does():
         actions = [a for a, _ in brute_force.derivations(n)]
         new_graph(autobatch=False)
         totals.append(
-            np.exp(draw(net, sentence(n), len(actions), forcing(actions), training=False).samples.log_q).sum()
+            np.exp(
+                draw(net, sentence(n), len(actions), forcing(actions), training=False).samples.log_q
+            ).sum()
         )
     assert totals == pytest.approx([1, 0.667, 0.593, 0.560, 0.541], abs=5e-4)
 
@@ -48,7 +51,9 @@ def test_joint_probabilities_of_all_sentences_and_derivations_sum_to_one(word_di
     for index in np.ndindex(*[2] * n, *[len(words)] * n):
         text = Encoded(tuple(t + 1 for t in index[:n]), tuple(words[w] for w in index[n:]))
         new_graph(autobatch=True)
-        total += np.exp(draw(net, text, len(actions), forcing(actions), training=False).samples.log_p).sum()
+        total += np.exp(
+            draw(net, text, len(actions), forcing(actions), training=False).samples.log_p
+        ).sum()
     assert total == pytest.approx(1.0, abs=1e-4)
 
 
@@ -57,7 +62,9 @@ def test_sampled_scores_are_those_of_the_forced_derivation(autobatch):
     net = network()
     for n in (2, 5, 9):
         new_graph(autobatch)
-        drawn = draw(net, sentence(n), 20, sampling(np.random.default_rng(n)), training=False).samples
+        drawn = draw(
+            net, sentence(n), 20, sampling(np.random.default_rng(n)), training=False
+        ).samples
         new_graph(False)
         again = draw(net, sentence(n), 20, forcing(drawn.actions), training=False).samples
         assert again.actions == drawn.actions
@@ -72,7 +79,9 @@ def test_sampling_follows_q():
     new_graph(False)
     q = np.exp(draw(net, sentence(n), len(actions), forcing(actions), training=False).samples.log_q)
     new_graph(False)
-    drawn = draw(net, sentence(n), times, sampling(np.random.default_rng(0)), training=False).samples
+    drawn = draw(
+        net, sentence(n), times, sampling(np.random.default_rng(0)), training=False
+    ).samples
     counts = np.array([sum(tuple(a) == b for a in drawn.actions) for b in actions])
     assert np.all(np.abs(counts - times * q) < 4.5 * np.sqrt(times * q * (1 - q)) + 1)
 
@@ -84,7 +93,9 @@ def test_tempered_sampling_follows_the_renormalised_power_at_every_step():
     power = np.exp(0.5 * two.log_q)
     expected = power / power.sum()
     new_graph(False)
-    drawn = draw(net, sentence(2), times, sampling(np.random.default_rng(0), 0.5), training=False).samples
+    drawn = draw(
+        net, sentence(2), times, sampling(np.random.default_rng(0), 0.5), training=False
+    ).samples
     share = np.mean([a[2] == 1 for a in drawn.actions])
     assert share == pytest.approx(expected[0], abs=0.03)
     assert abs(expected[0] - np.exp(two.log_q[0])) > 0.06  # the power makes a difference here
@@ -113,7 +124,8 @@ def test_greedy_takes_the_best_legal_action_at_every_step():
 
 @pytest.mark.parametrize("word_dim", [0, 3])
 def test_gradients_by_finite_differences(word_dim):
-    # In float32 central differences are best at a step of about 1e-2, where they are good to about 1e-2.
+    # In float32 central differences are best at a step of about 1e-2, where they are good to about
+    # 1e-2.
     net = network(scale=1.0, word_dim=word_dim)
     text, rng = sentence(4), np.random.default_rng(5)
     actions = [brute_force.derivations(4)[k][0] for k in (3, 17, 30)]
@@ -133,7 +145,9 @@ def test_gradients_by_finite_differences(word_dim):
         scale = max(np.abs(analytic[name]).max(), 0.05)
         largest = np.argsort(-np.abs(analytic[name].ravel()))[:2].tolist()
         for i in (*largest, int(rng.integers(value.size))):
-            error = error_of_gradient(net, name, i, float(analytic[name].ravel()[i]), lambda: loss(False))
+            error = error_of_gradient(
+                net, name, i, float(analytic[name].ravel()[i]), lambda: loss(False)
+            )
             assert error < 1e-2 * scale, (name, i, error)
         checked.add(name)
     assert checked == set(net.parameters.by_name)
@@ -155,9 +169,13 @@ def test_autobatching_changes_neither_scores_nor_gradients(word_dim):
             new_graph(autobatch)
             drawn = draw(net, text, 6, forcing(actions), training=False)
             loss = per_sentence.backward(drawn, w, v)
-            results.append((np.concatenate([[loss], drawn.samples.log_q, drawn.samples.log_p]), gradients(net)))
+            results.append(
+                (np.concatenate([[loss], drawn.samples.log_q, drawn.samples.log_p]), gradients(net))
+            )
         (scores, one), (batched_scores, two) = results
-        worst_score = max(worst_score, np.max(np.abs(scores - batched_scores) / np.maximum(np.abs(scores), 1)))
+        worst_score = max(
+            worst_score, np.max(np.abs(scores - batched_scores) / np.maximum(np.abs(scores), 1))
+        )
         worst_gradient = max(worst_gradient, relative_difference(one, two))
     assert worst_score < 1e-4
     assert worst_gradient < 1e-4
@@ -171,7 +189,8 @@ def test_what_derivations_share_changes_neither_scores_nor_gradients(autobatch, 
     for n in (1, 2, 5, 6):
         every = [list(actions) for actions, _ in brute_force.derivations(n)]
         actions = [every[k] for k in rng.integers(0, len(every), 12)]
-        w, v = rng.uniform(0.5, 1.5, (2, 12))  # of one sign, so that no gradient is small by cancellation
+        # of one sign, so that no gradient is small by cancellation
+        w, v = rng.uniform(0.5, 1.5, (2, 12))
         new_graph(autobatch)
         together = draw(net, sentence(n), 12, forcing(actions), training=False)
         loss, shared = per_sentence.backward(together, w, v), gradients(net)
@@ -182,7 +201,9 @@ def test_what_derivations_share_changes_neither_scores_nor_gradients(autobatch, 
             apart += per_sentence.backward(alone, w[k : k + 1], v[k : k + 1])
             scores.append((alone.samples.log_q[0], alone.samples.log_p[0]))
         assert loss == pytest.approx(apart, rel=1e-4, abs=1e-4)
-        assert np.allclose((together.samples.log_q, together.samples.log_p), np.transpose(scores), atol=1e-4)
+        assert np.allclose(
+            (together.samples.log_q, together.samples.log_p), np.transpose(scores), atol=1e-4
+        )
         assert relative_difference(gradients(net), shared) < 1e-4
 
 

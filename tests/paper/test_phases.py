@@ -1,4 +1,5 @@
-"""Phases: the weights of samples written out, lambda and baseline updated with the networks, REINFORCE."""
+"""Phases: the weights of samples written out, lambda and baseline updated with the networks,
+REINFORCE."""
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ def optimiser(phase: Any, dynamics: str, form: str) -> AdaGrad:
     """That of the phase's stage, over no parameters of networks but one."""
     parameters = Parameters(np.random.default_rng(0))
     parameters.bias("encoder/bias", 2)
-    settings = NeuralSettings(posterior=PosteriorSettings(dynamics=dynamics), finetune=FinetuneSettings(form=form))
+    settings = NeuralSettings(
+        posterior=PosteriorSettings(dynamics=dynamics), finetune=FinetuneSettings(form=form)
+    )
     return optimiser_of(Stage(phase.name, 0, 1, lr=0.1, clip=0.0), settings, parameters, phase)
 
 
@@ -178,7 +181,8 @@ def test_finetuning_weights(kind, form, decoder, dynamics):
 
 
 def test_a_tie_among_the_rules_reaches_the_weights():
-    """All samples with the same tree: pulled towards in the paper, all pushed away from when released."""
+    """All samples with the same tree: pulled towards in the paper, all pushed away from when
+    released."""
     samples = made_up()
     samples.heads = [samples.heads[0]] * M
     for form, sign in (("paper", 1), ("released", -1)):
@@ -220,7 +224,8 @@ JOINT: dict[str, dict[str, Any]] = {
 
 
 def test_training_updates_lambda_and_baseline_jointly(tmp_path, monkeypatch):
-    """With gradients recomputed from the samples of each update; steps and clipping are the optimiser's."""
+    """With gradients recomputed from the samples of each update; steps and clipping are the
+    optimiser's."""
     trainer = tiny.trainer(tmp_path, JOINT)
     e = trainer.data.rules.expectations
     drawn: list[tuple[Encoded, Samples, Floats]] = []
@@ -299,7 +304,9 @@ NET_RULES = parse_rules("ROOT VERB 0.5\nROOT NOUN 0.25\nVERB NOUN 0.5\nNOUN ADJ 
 def reinforce_case() -> tuple[Any, Finetuning]:
     """Network and phase without rules."""
     lam = FixedLambda(np.zeros(len(NET_RULES)))
-    phase = Finetuning(RuleCounts(NET_RULES, networks.TAGS), lam, Baseline({SENTENCE: 4.0}), "plain")
+    phase = Finetuning(
+        RuleCounts(NET_RULES, networks.TAGS), lam, Baseline({SENTENCE: 4.0}), "plain"
+    )
     return flat_network(), phase
 
 
@@ -323,7 +330,9 @@ def test_the_enumerated_gradient_is_that_of_the_enumerated_objective():
     for part, name in product(("encoder", "decoder"), (*PARAMETERS, "embed/from_tag")):
         full = f"{part}/{name}"
         for i in np.argsort(-np.abs(exact[full].ravel()))[:2].tolist():
-            error = error_of_gradient(network_, full, i, float(exact[full].ravel()[i]), objective_now)
+            error = error_of_gradient(
+                network_, full, i, float(exact[full].ravel()[i]), objective_now
+            )
             assert error < 1e-2 * max(np.abs(exact[full]).max(), 0.1), (full, i, error)
 
 
@@ -334,4 +343,6 @@ def test_a_score_that_only_shifts_estimates_the_gradient_of_the_objective():
     found = estimates(lockstep, network_, phase, times=30, batch=50)
     assert_unbiased(found, exact, [f"encoder/{name}" for name in PARAMETERS])
     # The decoder's part needs no score: log p is inside the expectation.
-    assert_unbiased(found, exact, ["decoder/state/actions", "decoder/tags", "decoder/stack/lstm/bias"])
+    assert_unbiased(
+        found, exact, ["decoder/state/actions", "decoder/tags", "decoder/stack/lstm/bias"]
+    )

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynet_vdgi.conllu.vocabulary import Encoded
-from dynet_vdgi.paper.posterior import Lambda, RateOfPairs, RuleCounts, dual_gradient, effective_samples, gamma, log_z
+from dynet_vdgi.paper.posterior import (
+    Lambda,
+    RateOfPairs,
+    RuleCounts,
+    dual_gradient,
+    effective_samples,
+    gamma,
+    log_z,
+)
 from dynet_vdgi.paper.released import MomentumLambda
 from dynet_vdgi.paper.settings import PosteriorSettings
 from dynet_vdgi.paper.stages import rule_counts
@@ -46,14 +54,18 @@ def test_gradient_of_the_dual_by_finite_differences(seed):
     counts, lam, e = case(seed)
     lam = lam + 0.01
     numeric = [
-        (dual(counts, lam + step, e, 0.1) - dual(counts, lam - step, e, 0.1)) / 2e-6 for step in 1e-6 * np.eye(len(lam))
+        (dual(counts, lam + step, e, 0.1) - dual(counts, lam - step, e, 0.1)) / 2e-6
+        for step in 1e-6 * np.eye(len(lam))
     ]
     assert dual_gradient(counts, lam, e, 0.1) == pytest.approx(numeric, abs=1e-6)
 
 
-# The E'-step of the paper on all trees of small sentences: Q of Eq. 8 is not empty, and lambda solves Eq. 11's dual
+# The E'-step of the paper on all trees of small sentences: Q of Eq. 8 is not empty, and lambda
+# solves Eq. 11's dual
 
-RULES = parse_rules("ROOT VERB .5\nROOT NOUN .5\nVERB NOUN .5\nNOUN NOUN .5\nNOUN ADJ .25\nADJ ADV .5\n")
+RULES = parse_rules(
+    "ROOT VERB .5\nROOT NOUN .5\nVERB NOUN .5\nNOUN NOUN .5\nNOUN ADJ .25\nADJ ADV .5\n"
+)
 TAGS = ("ADJ", "ADV", "NOUN", "VERB", "X")
 SENTENCES = ["NOUN VERB", "VERB NOUN NOUN", "ADJ NOUN VERB", "X NOUN NOUN VERB", "ADV ADJ X", "X X"]
 
@@ -68,13 +80,19 @@ def rule_arcs(tags, heads):
     of, counts = tags.split(), np.zeros(len(RULES))
     for dependent, head in enumerate(heads):
         for k, rule in enumerate(RULES.rules):
-            counts[k] += (of[head - 1] if head else "ROOT", of[dependent]) == (rule.head, rule.dependent)
+            counts[k] += (of[head - 1] if head else "ROOT", of[dependent]) == (
+                rule.head,
+                rule.dependent,
+            )
     return counts
 
 
 def drawn(tags, rng):
-    """All trees of a sentence, each one to four times, as if they were samples; their counts (M, K)."""
-    trees = [tree for tree in projective_trees(len(tags.split())) for _ in range(rng.integers(1, 5))]
+    """All trees of a sentence, each one to four times, as if they were samples; their counts (M,
+    K)."""
+    trees = [
+        tree for tree in projective_trees(len(tags.split())) for _ in range(rng.integers(1, 5))
+    ]
     return np.array([rule_arcs(tags, tree) for tree in trees])
 
 
@@ -94,7 +112,9 @@ def counted_rates(rng):
     one = parse_rules("".join(f"{rule.head} {rule.dependent} 1\n" for rule in RULES.rules))
     pairs = RateOfPairs(one, TAGS)
     rates = held / sum(pairs.expectations(encoded(tags)) for tags in SENTENCES)
-    return parse_rules("".join(f"{r.head} {r.dependent} {x:.6f}\n" for r, x in zip(RULES.rules, rates)))
+    return parse_rules(
+        "".join(f"{r.head} {r.dependent} {x:.6f}\n" for r, x in zip(RULES.rules, rates))
+    )
 
 
 @pytest.mark.parametrize("share", [0.5, 0.95, 1.0])
@@ -102,7 +122,9 @@ def counted_rates(rng):
 def test_some_tree_has_the_rule_arcs_that_are_expected(tags, share):
     features = rule_counts(RULES, TAGS, PosteriorSettings(dynamics="dual", share=share))
     counts = np.array([rule_arcs(tags, tree) for tree in projective_trees(len(tags.split()))])
-    assert features.expectations(encoded(tags)) == pytest.approx([share * (counts @ RULES.expectations).max() / 0.5])
+    assert features.expectations(encoded(tags)) == pytest.approx(
+        [share * (counts @ RULES.expectations).max() / 0.5]
+    )
 
 
 def test_rates_are_expected_of_every_pair_of_words():
@@ -120,7 +142,9 @@ def test_the_rule_file_expects_the_same_of_every_sentence():
         assert (counts @ features.constraints).tolist() == counts.tolist()
 
 
-@pytest.mark.parametrize(("expectations", "epsilon"), [("rules", 0.0), ("rules", 0.1), ("rates", 0.1)])
+@pytest.mark.parametrize(
+    ("expectations", "epsilon"), [("rules", 0.0), ("rules", 0.1), ("rates", 0.1)]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_of_dual_lead_to_its_optimum(seed, epsilon, expectations):
     """The conditions of Karush, Kuhn and Tucker for Eq. 11."""
@@ -139,8 +163,16 @@ def test_steps_of_dual_lead_to_its_optimum(seed, epsilon, expectations):
     assert (lacking <= slack + 1e-5).all()  # q is in Q
     assert lam * (lacking - slack) == pytest.approx(0, abs=1e-5)
     # q is feasible and as near as the dual's value, so no q in Q is nearer to q_omega.
-    near = sum(float(g @ np.log(np.maximum(g, 1e-300))) / len(g) for g in (gamma(c, lam) for c in counts)) / n
-    value = sum(lam @ e - log_z(c, lam) for c, e in zip(counts, expected)) / n - epsilon * np.linalg.norm(lam)
+    near = (
+        sum(
+            float(g @ np.log(np.maximum(g, 1e-300))) / len(g)
+            for g in (gamma(c, lam) for c in counts)
+        )
+        / n
+    )
+    value = sum(
+        lam @ e - log_z(c, lam) for c, e in zip(counts, expected)
+    ) / n - epsilon * np.linalg.norm(lam)
     assert near == pytest.approx(value, abs=1e-5)
 
 
@@ -149,7 +181,8 @@ def test_lambda_of_dual_stays_at_zero_while_the_constraints_hold():
     lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.9, 0.9]))  # the first lacks .4
     lam.step(1)
     assert lam.value.tolist() == [0.0, 0.0]
-    lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))  # it lacks 1, the slack is half of it
+    # it lacks 1, the slack is half of it
+    lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))
     assert lam.value.tolist() == [0.0, 0.0]  # it moves by `step` only
     lam.step(1)
     assert lam.value.tolist() == pytest.approx([0.05, 0.0])
@@ -171,7 +204,8 @@ def test_released_dynamics_step_by_step():
 
 
 @pytest.mark.parametrize(
-    ("weights", "expected"), [([1.0] * 20, 20.0), ([20.0] + [0.0] * 19, 1.0), ([1.0, 1.0, 0, 0], 2.0)]
+    ("weights", "expected"),
+    [([1.0] * 20, 20.0), ([20.0] + [0.0] * 19, 1.0), ([1.0, 1.0, 0, 0], 2.0)],
 )
 def test_effective_samples(weights, expected):
     assert effective_samples(np.array(weights)) == pytest.approx(expected)

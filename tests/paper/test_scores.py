@@ -1,4 +1,5 @@
-"""Score functions against their formulas written out, in the paper's and in the released code's form."""
+"""Score functions against their formulas written out, in the paper's and in the released code's
+form."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from dynet_vdgi.paper.scores import rl_c, rl_pc, rl_sn
 
 EITHER = pytest.mark.parametrize("form", ["paper", "released"])
 EIGHTHS = st.integers(-800, 800).map(lambda x: x / 8)
-"""Values whose sums and differences are exact, so that equal ones are equal however they are computed."""
+"""Values whose sums and differences are exact, so that equal ones are equal however they are
+computed."""
 
 SAMPLES = st.lists(st.tuples(EIGHTHS, st.integers(0, 4)), min_size=2, max_size=24)
 """The l and the number of rule arcs of each sample."""
@@ -50,17 +52,21 @@ def test_scores_worked_out_by_hand():
     assert theirs["rl-sn"] == pytest.approx(array(-3, -2, 1, 4) / np.sqrt(10), rel=1e-12)
     assert paper["rl-c"] == pytest.approx(array(np.sqrt(2), 0, -np.sqrt(2), 0), rel=1e-12)
     assert theirs["rl-c"] == [1, 0, -1, 0]
-    # A count of exactly the mean is pulled towards in the paper, pushed away from in the released code.
+    # A count of exactly the mean is pulled towards in the paper, pushed away from in the released
+    # code.
     assert paper["rl-pc"] == pytest.approx(array(3, 2, -1, 4) / np.sqrt(7.5), rel=1e-12)
     assert theirs["rl-pc"] == pytest.approx(array(3, -2, -1, -4) / np.sqrt(10), rel=1e-12)
     # Only the paper's RL-SN leaves differences below 1 as they are.
     assert rl_sn(array(1.0, 1.5)).tolist() == [-0.25, 0.25]
-    assert released.rl_sn(array(1.0, 1.5)) == pytest.approx([-np.sqrt(0.5), np.sqrt(0.5)], rel=1e-12)
+    assert released.rl_sn(array(1.0, 1.5)) == pytest.approx(
+        [-np.sqrt(0.5), np.sqrt(0.5)], rel=1e-12
+    )
 
 
 @EITHER
 def test_samples_that_are_all_alike_score_zero(form):
-    """A short sentence without dropout often has them; neither rounding nor a std of 0 makes differences."""
+    """A short sentence without dropout often has them; neither rounding nor a std of 0 makes
+    differences."""
     for value in (0.0, 2.0, -12.25, 0.1, -3.7, -7.321, 1 / 3):
         for size in (2, 3, 5, 7, 20, 50):
             same = np.full(size, value)

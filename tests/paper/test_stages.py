@@ -1,4 +1,5 @@
-"""Pretraining and fine-tuning in one run: where each begins and ends, resuming, and starting from a model."""
+"""Pretraining and fine-tuning in one run: where each begins and ends, resuming, and starting from a
+model."""
 
 from __future__ import annotations
 
@@ -37,7 +38,11 @@ from dynet_vdgi.paper.trainer import Trainer
 def test_stages_follow_from_updates_and_epochs(train, finetune, expected):
     steps_of = {"train": {"lr": 0.5, "clip": 0.125}, "finetune": {"lr": 0.25, "clip": 2.0}}
     changes = {
-        name: {"updates": updates, "epochs": epochs, **(steps_of[name] if updates or epochs else {})}
+        name: {
+            "updates": updates,
+            "epochs": epochs,
+            **(steps_of[name] if updates or epochs else {}),
+        }
         for name, (updates, epochs) in (("train", train), ("finetune", finetune))
     }
     settings = tiny.settings(changes)
@@ -47,11 +52,16 @@ def test_stages_follow_from_updates_and_epochs(train, finetune, expected):
 
 # From one to the other
 
-STAGES: Changes = {"train": {"updates": 4}, "finetune": {"updates": 5, "score": "rl-pc", "lr": 0.02}}
+STAGES: Changes = {
+    "train": {"updates": 4},
+    "finetune": {"updates": 5, "score": "rl-pc", "lr": 0.02},
+}
 """Evaluated after 3, 4, and 7, 9 updates; an epoch has 6."""
 
 
-def two_stages(folder: Path, changes: dict[str, dict[str, Any]] | None = None, **options: Any) -> Run:
+def two_stages(
+    folder: Path, changes: dict[str, dict[str, Any]] | None = None, **options: Any
+) -> Run:
     """A run with some changes, section by section, to `STAGES`."""
     changes = changes or {}
     both = {name: {**STAGES[name], **changes.get(name, {})} for name in STAGES}
@@ -113,14 +123,22 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def enter(self: Trainer, stage: Stage) -> None:
         note: dict[str, Any] = {"before": self.network.parameters.arrays()}
         if hasattr(self, "optimiser"):
-            note["averaged"] = {name: np.array(a) for name, a in self.optimiser.weights("average").items()}
-            note["current"] = {name: np.array(a) for name, a in self.optimiser.weights("value").items()}
+            note["averaged"] = {
+                name: np.array(a) for name, a in self.optimiser.weights("average").items()
+            }
+            note["current"] = {
+                name: np.array(a) for name, a in self.optimiser.weights("value").items()
+            }
             note["lambda"] = self.phase.lam.value.copy()
         original(self, stage)
         optimiser = self.optimiser
         note["after"] = {name: np.array(value) for name, value in optimiser.read("value").items()}
-        note["averages"] = {name: np.array(value) for name, value in optimiser.read("average").items()}
-        note["squares"] = max(float(np.abs(value).max()) for value in optimiser.read("square").values())
+        note["averages"] = {
+            name: np.array(value) for name, value in optimiser.read("average").items()
+        }
+        note["squares"] = max(
+            float(np.abs(value).max()) for value in optimiser.read("square").values()
+        )
         note["steps"] = (optimiser.settings.lr, optimiser.settings.clip, optimiser.updates)
         note["updates"], note["phase"] = self.updates, self.phase
         note["new lambda"] = self.phase.lam.value.copy()
@@ -133,7 +151,9 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("average", "start"), [(0.9, "averaged"), (0.0, "current")])
-def test_the_second_stage_starts_from_the_weights_of_the_first(tmp_path, monkeypatch, average, start):
+def test_the_second_stage_starts_from_the_weights_of_the_first(
+    tmp_path, monkeypatch, average, start
+):
     seen = entered(monkeypatch)
     changes = {
         "train": {"average": average, "lr": 0.1, "clip": 0.75},
@@ -148,7 +168,11 @@ def test_the_second_stage_starts_from_the_weights_of_the_first(tmp_path, monkeyp
     assert same_arrays(second["current"], second["averaged"]) == (start == "current")
     for name, value in second["before"].items():
         if name in second["after"]:
-            assert second["after"][name].tobytes() == second["averages"][name].tobytes() == value.tobytes()
+            assert (
+                second["after"][name].tobytes()
+                == second["averages"][name].tobytes()
+                == value.tobytes()
+            )
     # A fresh optimiser with the stage's own step and clipping, and a fresh lambda.
     assert first["steps"] == (0.1, 0.75, 0)
     assert second["steps"] == (0.02, 0.125, 0)
@@ -164,7 +188,9 @@ def test_the_second_stage_starts_from_the_weights_of_the_first(tmp_path, monkeyp
 def fake_dda(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
     """Evaluations on dev find these, one after the other."""
     left = iter(values)
-    monkeypatch.setattr(trainer_module, "score", lambda gold, heads: type("Scores", (), {"dda": next(left)})())
+    monkeypatch.setattr(
+        trainer_module, "score", lambda gold, heads: type("Scores", (), {"dda": next(left)})()
+    )
 
 
 def test_the_second_stage_starts_from_the_best_dev_weights_and_chooses_anew(tmp_path, monkeypatch):
@@ -214,14 +240,17 @@ VARIANTS: dict[str, tuple[dict[str, dict[str, Any]], dict[str, bool]]] = {
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(tmp_path, monkeypatch, variant):
+def test_a_run_resumed_in_either_stage_ends_as_if_nothing_had_happened(
+    tmp_path, monkeypatch, variant
+):
     monkeypatch.setattr(trainer_module, "SAVE_EVERY_S", -1.0)
     changes, options = VARIANTS[variant]
     whole = two_stages(tmp_path / "whole", changes, **options)
     expected = whole.train()
     assert [row["update"] for row in whole.rows() if "update" in row] == [3, 4, 7, 9]
-    # Before any checkpoint; before the first stage's last update; right at the border; in the second stage
-    # before it has a checkpoint of its own, so that it begins again; then from one of its own.
+    # Before any checkpoint; before the first stage's last update; right at the border; in the
+    # second stage before it has a checkpoint of its own, so that it begins again; then from one of
+    # its own.
     broken = two_stages(tmp_path / "broken", changes, **options)
     interrupts = (1, 3, 4, 6, 7, 8)
     left = interrupt_at(monkeypatch, *interrupts)
@@ -245,7 +274,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ModelFile]:
 
 @pytest.mark.parametrize("nth", [2, 4])
 def test_an_interrupt_while_saving_in_either_stage(tmp_path, monkeypatch, whole, nth):
-    """The row is in the log already; it must not be there twice in the end. The second is at the border."""
+    """The row is in the log already; it must not be there twice in the end. The second is at the
+    border."""
     monkeypatch.setattr(trainer_module, "SAVE_EVERY_S", -1.0)
     broken = two_stages(tmp_path / "broken", RELEASED, dev=True)
     interrupt_saving(monkeypatch, nth)
@@ -261,7 +291,9 @@ def test_an_interrupt_while_saving_in_either_stage(tmp_path, monkeypatch, whole,
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Trainer]:
     """The trainers that are about to train; they do not."""
     trainers: list[Trainer] = []
-    monkeypatch.setattr(Trainer, "train", lambda self: (trainers.append(self), self.save(complete=True)))
+    monkeypatch.setattr(
+        Trainer, "train", lambda self: (trainers.append(self), self.save(complete=True))
+    )
     return trainers
 
 
@@ -276,7 +308,9 @@ def init_arguments(model: Path, *more: str) -> list[str]:
 @pytest.mark.parametrize("stage", ["train", "finetune"])
 def test_init_starts_from_the_weights_and_the_vocabulary(vdgi, model, folder, monkeypatch, stage):
     trainers = started(monkeypatch)
-    more = ["--set", "train.updates=0", "--set", "finetune.updates=3"] if stage == "finetune" else []
+    more = (
+        ["--set", "train.updates=0", "--set", "finetune.updates=3"] if stage == "finetune" else []
+    )
     vdgi.good(*init_arguments(model, "--seed", "5", *more))
     loaded = model_file.load(model)
     (trainer,) = trainers

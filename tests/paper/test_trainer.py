@@ -30,9 +30,12 @@ def test_minibatches_partition_the_data(lengths, size, seed):
         assert 1 <= len(batch) <= size
         assert len({lengths[k] for k in batch}) == 1
     full = sum(-(-lengths.count(length) // size) for length in set(lengths))
-    assert len(batches) == full  # the same in every epoch, so that a checkpoint's place can be found again
+    # the same in every epoch, so that a checkpoint's place can be found again
+    assert len(batches) == full
     assert minibatches(lengths, size, np.random.default_rng(seed)) == batches
-    others = [minibatches([2, 3] * 20, 4, np.random.default_rng([seed, epoch])) for epoch in range(5)]
+    others = [
+        minibatches([2, 3] * 20, 4, np.random.default_rng([seed, epoch])) for epoch in range(5)
+    ]
     assert all(one not in others[:k] for k, one in enumerate(others))
 
 
@@ -51,7 +54,9 @@ def test_the_log_is_a_json_object_a_line_and_restarts_where_it_is_told(tmp_path)
     assert log.path.read_bytes() == b""
 
 
-@pytest.mark.parametrize("rest", [b'{"upda', b'{"update": 3', b"\0\0\0\0", b"\n\n", b"nu", b'{"what": "\xc5'])
+@pytest.mark.parametrize(
+    "rest", [b'{"upda', b'{"update": 3', b"\0\0\0\0", b"\n\n", b"nu", b'{"what": "\xc5']
+)
 def test_a_line_cut_by_a_crash_is_dropped(tmp_path, rest):
     log = RunLog(tmp_path / "log.jsonl")
     log.path.write_bytes(b'{"update": 1}\n' + rest)
@@ -70,8 +75,13 @@ def test_a_run_logs_every_evaluation(tmp_path, caplog):
     assert [(row["epoch"], row["update"]) for row in rows] == [(0.667, 4), (1.333, 8), (1.667, 10)]
     assert [row["sentences"] for row in rows] == [8, 8, 4]
     assert all(0 <= row["dev_dda"] <= 1 and 1 <= row["gamma_ess"] <= 3 for row in rows)
-    assert all(row["elbo_per_word"] < 0 and row["entropy"] > 0 and row["gradient_norm"] > 0 for row in rows)
-    assert [record.getMessage() for record in caplog.records] == [heading(), *map(console_row, rows)]
+    assert all(
+        row["elbo_per_word"] < 0 and row["entropy"] > 0 and row["gradient_norm"] > 0 for row in rows
+    )
+    assert [record.getMessage() for record in caplog.records] == [
+        heading(),
+        *map(console_row, rows),
+    ]
 
 
 # Learning
@@ -90,7 +100,10 @@ def test_training_learns_what_the_rules_say(tmp_path):
     assert last["entropy"] < first["entropy"]
     gold = trainer.data.dev
     for branching in (left_branching, right_branching):
-        assert last["dev_dda"] > 0.15 + score(gold, [branching(len(sentence)) for sentence in gold]).dda
+        assert (
+            last["dev_dda"]
+            > 0.15 + score(gold, [branching(len(sentence)) for sentence in gold]).dda
+        )
 
 
 # When it ends, and when it goes wrong
@@ -106,9 +119,13 @@ def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch
 
     monkeypatch.setattr(WeightsInDyNet, "gather", gather)
     run = Run(tmp_path)
-    with pytest.raises(VdgiError, match="training diverged: the gradient of update 5 is not finite"):
+    with pytest.raises(
+        VdgiError, match="training diverged: the gradient of update 5 is not finite"
+    ):
         run.train()
     model = model_file.load(run.out / "model.vdgi", training=True)
     assert model.progress["update"] == 3
-    assert all(np.isfinite(array).all() for array in (*model.parameters.values(), *model.training.values()))
+    assert all(
+        np.isfinite(array).all() for array in (*model.parameters.values(), *model.training.values())
+    )
     assert [row["update"] for row in run.rows()] == [3]

@@ -34,7 +34,9 @@ from dynet_vdgi.paper.transitions import oracle
 def given(n: int, count: int, seed: int = 0) -> list[tuple[int, ...]]:
     """Derivations of random trees of n words."""
     trees = brute_force.projective_trees(n)
-    return [tuple(oracle(trees[k])) for k in np.random.default_rng(seed).integers(0, len(trees), count)]
+    return [
+        tuple(oracle(trees[k])) for k in np.random.default_rng(seed).integers(0, len(trees), count)
+    ]
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])
@@ -43,7 +45,8 @@ def test_gradients_are_those_of_the_negative_log_probabilities_in_both_engines(n
     net = network(word_dim=word_dim, encoder_dropout=0.0, decoder_dropout=0.0)
     texts, derivations = [sentence(n, seed) for seed in range(3)], given(n, 3)
     summed, scores = None, []
-    for text, actions in zip(texts, derivations):  # one by one, without phase, batch or engine's choice
+    # one by one, without phase, batch or engine's choice
+    for text, actions in zip(texts, derivations):
         new_graph(autobatch=False)
         drawn = per_sentence.draw(net, text, 1, forcing([actions]), training=False)
         per_sentence.backward(drawn, np.ones(1), np.ones(1))
@@ -55,7 +58,9 @@ def test_gradients_are_those_of_the_negative_log_probabilities_in_both_engines(n
         phase, settings = Supervised(), TrainSettings(samples=7)
         drawn = accumulate(net, texts, phase, np.random.default_rng(0), settings, derivations)
         assert relative_difference(mean, gradients(net)) < 1e-4
-        assert [samples.actions for samples in drawn] == [[list(actions)] for actions in derivations]
+        assert [samples.actions for samples in drawn] == [
+            [list(actions)] for actions in derivations
+        ]
         assert [samples.heads[0] for samples in drawn] == [
             brute_force.heads_from(actions, n) for actions in derivations
         ]
@@ -74,7 +79,14 @@ def test_gradients_are_those_of_the_negative_log_probabilities_in_both_engines(n
 CLEAN = {"encoder_dropout": 0.0, "decoder_dropout": 0.0, "hidden_dim": 12, "tag_dim": 8}
 SUPERVISED: dict[str, dict[str, Any]] = {
     "parser": CLEAN,
-    "train": {"updates": 40, "lr": 0.05, "clip": 0.0, "average": 0.0, "evaluate_every": 20, "batch_size": 6},
+    "train": {
+        "updates": 40,
+        "lr": 0.05,
+        "clip": 0.0,
+        "average": 0.0,
+        "evaluate_every": 20,
+        "batch_size": 6,
+    },
 }
 
 
@@ -82,7 +94,9 @@ def trees_of(folder: Path, n_sentences: int = 12) -> list[Sentence]:
     return list(read(tiny.write(folder / "trees.conllu", n_sentences)))
 
 
-def new_trainer(folder: Path, trees: int, text: int, changes: Any = None, dev: bool = False) -> Trainer:
+def new_trainer(
+    folder: Path, trees: int, text: int, changes: Any = None, dev: bool = False
+) -> Trainer:
     """A trainer with so many trees and sentences without."""
     gold = trees_of(folder, max(trees, 1))[:trees]
     data = tiny.data(folder, max(text, 1))
@@ -99,7 +113,9 @@ def test_trees_are_learnt(tmp_path, engine):
     changes = {**SUPERVISED, "train": {**SUPERVISED["train"], "engine": engine, "batch_size": 2}}
     run = new_trainer(tmp_path, 12, 0, changes)
     run.train()
-    heads = GreedyParser(run._parameters(), run.data.vocabulary, run.settings.parser).parse(run.encoded)
+    heads = GreedyParser(run._parameters(), run.data.vocabulary, run.settings.parser).parse(
+        run.encoded
+    )
     assert score(run.data.trees, heads).dda > 0.9
     rows = run.log.rows()
     assert len(rows) == 2
@@ -128,19 +144,25 @@ def test_trees_that_cross_are_dropped_and_told_but_text_that_crosses_is_kept(vdg
     Path("text.conllu").write_text(CROSSING * 3, encoding="utf-8")
     lines = vdgi.good(*learn("--train", "text.conllu", "--trees", "trees.conllu")).err.splitlines()
     assert "training: 3 sentences, 12 words (protocol standard)" in lines
-    assert [line for line in lines if "projective" in line] == ["  dropped not projective: 2 sentences, 8 words"]
+    assert [line for line in lines if "projective" in line] == [
+        "  dropped not projective: 2 sentences, 8 words"
+    ]
     meta = model_file.load("run/model.vdgi").meta
     assert meta["gold_trees"] == ["training: 5 trees learnt from"]
     assert "not projective: 2 sentences, 8 words" in meta["dropped"]
 
 
 def test_trees_without_heads_are_refused_with_their_line(vdgi, folder):
-    Path("trees.conllu").write_text(tiny.treebank(1) + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8")
+    Path("trees.conllu").write_text(
+        tiny.treebank(1) + tiny.block(1, ["NOUN", "VERB"], None), encoding="utf-8"
+    )
     status, out, err = vdgi(*learn("--trees", "trees.conllu"))
     assert (status, out) == (3, "")
     assert err.splitlines()[-1].startswith("trees.conllu:8: column 7 (HEAD) is missing")
     Path("trees.conllu").write_text(tiny.block(1, ["NOUN", "PUNCT"], None), encoding="utf-8")
-    assert "trees.conllu: no training sentence is left" in vdgi(*learn("--train", "trees.conllu")).err
+    assert (
+        "trees.conllu: no training sentence is left" in vdgi(*learn("--train", "trees.conllu")).err
+    )
     assert names_in(folder) == ["trees.conllu"]
 
 
@@ -149,7 +171,14 @@ def test_trees_without_heads_are_refused_with_their_line(vdgi, folder):
 
 def weights(vdgi: Vdgi, name: str, out: str, *options: str) -> Any:
     """All that training leaves, after a run with the paper's settings but for sizes."""
-    sizes = ["--preset", "fixed-lambda", "--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6"]
+    sizes = [
+        "--preset",
+        "fixed-lambda",
+        "--set",
+        "parser.hidden_dim=6",
+        "--set",
+        "parser.tag_dim=6",
+    ]
     sizes += ["--set", "train.updates=3", "--set", "train.samples=3"]
     vdgi.good("train", "--train", name, "--out", out, *sizes, *options)
     return model_file.load(f"{out}/model.vdgi", training=True)
@@ -165,7 +194,10 @@ def test_heads_of_the_training_text_are_not_used(vdgi, folder):
     with open("none/text.conllu", "a", encoding="utf-8") as handle:
         handle.write(tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], None))
     chains = [list(range(len(tags.split()))) for tags, _ in tiny.PATTERNS]
-    blocks = [tiny.block(k, tags.split(), chains[k % 6]) for k, (tags, _) in enumerate([*tiny.PATTERNS] * 2)]
+    blocks = [
+        tiny.block(k, tags.split(), chains[k % 6])
+        for k, (tags, _) in enumerate([*tiny.PATTERNS] * 2)
+    ]
     blocks.append(tiny.block(9, ["NOUN", "VERB", "DET", "NOUN"], [0, 1, 2, 3]))
     Path("other/text.conllu").write_text("".join(blocks), encoding="utf-8")
     models = [

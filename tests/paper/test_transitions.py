@@ -42,7 +42,9 @@ def test_legal_derivations_are_those_of_enumeration(n):
     found = grow(n)
     assert len(found) == len(set(found)) == DERIVATIONS[n]
     assert set(found) == {actions for actions, _ in brute_force.derivations(n)}
-    assert {heads_of(actions, n) for actions in found} == {heads for _, heads in brute_force.derivations(n)}
+    assert {heads_of(actions, n) for actions in found} == {
+        heads for _, heads in brute_force.derivations(n)
+    }
 
 
 def test_counts_for_seven_words():
@@ -61,7 +63,11 @@ def test_oracle_inverts_heads_of_for_every_projective_tree(n):
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=6))
 def test_oracle_rejects_all_that_is_no_projective_tree(heads):
-    sound = all(head <= len(heads) for head in heads) and brute_force.is_tree(heads) and not brute_force.crosses(heads)
+    sound = (
+        all(head <= len(heads) for head in heads)
+        and brute_force.is_tree(heads)
+        and not brute_force.crosses(heads)
+    )
     if sound:
         assert heads_of(oracle(heads), len(heads)) == tuple(heads)
     else:

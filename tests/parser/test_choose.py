@@ -34,7 +34,10 @@ def slowly(pool, count, confidences, corrected):
     left, chosen = list(range(len(pool))), []
     while left and len(chosen) < count:
         worth = {
-            k: sum((1 - c) * frequency[b] / (1 + seen[b]) for c, b in zip(confidences[k], pairs_of(pool[k])))
+            k: sum(
+                (1 - c) * frequency[b] / (1 + seen[b])
+                for c, b in zip(confidences[k], pairs_of(pool[k]))
+            )
             / len(pool[k])
             for k in left
         }
@@ -131,7 +134,9 @@ def test_what_is_covered_is_not_chosen_again(run_folder):
     assert not {one.forms for one in first} & {one.forms for one in second}
     assert {relation for one in second for relation in one.deprels} == {"root", "dep"}
     # As all six at once, but for what confidence is estimated from: the same model.
-    assert [one.forms for one in chosen(run_folder, "-n", "6")] == [one.forms for one in [*first, *second]]
+    assert [one.forms for one in chosen(run_folder, "-n", "6")] == [
+        one.forms for one in [*first, *second]
+    ]
     again = chosen(run_folder, "-n", "3", str(covered))  # an earlier choice as part of the text
     for key in ("choice", "guess"):
         assert [len([line for line in comments(one) if key in line]) for one in again] == [1, 1, 1]

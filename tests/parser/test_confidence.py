@@ -12,7 +12,14 @@ import tiny
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import model_file
-from dynet_vdgi.parser.confidence import WRONG_TAGS, Calibration, arc_probabilities, log_odds, logistic, shifted
+from dynet_vdgi.parser.confidence import (
+    WRONG_TAGS,
+    Calibration,
+    arc_probabilities,
+    log_odds,
+    logistic,
+    shifted,
+)
 from dynet_vdgi.settings.bundled import resources
 
 TAGS = [("DET", "NOUN", "VERB"), ("NOUN", "VERB", "ADV", "NOUN"), ("VERB",), ()]
@@ -20,7 +27,8 @@ TREES = [(2, 3, 0), (2, 0, 2, 2), (0,), ()]
 
 
 def example(seed: int = 0, copies: int = 30):
-    """Tags, parses and a teacher's marginals of sentences; the larger a margin, the surer the teacher."""
+    """Tags, parses and a teacher's marginals of sentences; the larger a margin, the surer the
+    teacher."""
     rng, parses, marginals = np.random.default_rng(seed), [], []
     tags, trees = TAGS * copies, TREES * copies
     for tree in trees:
@@ -63,7 +71,10 @@ def test_the_shift_moves_log_odds():
 def test_a_larger_margin_is_surer_and_values_are_many():
     calibration = fitted()
     margins = np.linspace(0.01, 0.85, 40)
-    said = [calibration(calibration.arcs([TAGS[0]], [TREES[0]], [np.array([m, 1, 1])]))[0] for m in margins]
+    said = [
+        calibration(calibration.arcs([TAGS[0]], [TREES[0]], [np.array([m, 1, 1])]))[0]
+        for m in margins
+    ]
     assert (np.diff(said) > 0).all()
     # 30 sentences of a word are certain; of the other 210 values few are equal
     assert len(set(calibration(arcs_of(calibration)).tolist())) > 180
@@ -73,7 +84,9 @@ def test_long_arcs_are_less_sure_and_unknown_tags_have_a_value():
     calibration = fitted()
     row = ("DET", *["ADV"] * 4, "NOUN")
     far, near = ((6, 6, 6, 6, 6, 0), (2, 6, 6, 6, 6, 0))
-    odds = [calibration.odds(calibration.arcs([row], [tree], [np.full(6, 0.5)])) for tree in (far, near)]
+    odds = [
+        calibration.odds(calibration.arcs([row], [tree], [np.full(6, 0.5)])) for tree in (far, near)
+    ]
     assert (np.diff(odds[0][1:5]) > 0).all()
     unknown = calibration.arcs([("X", "?")], [(2, 0)], [np.array([0.5, np.inf])])
     assert ((calibration(unknown) > 0) & (calibration(unknown) < 1)).all()
@@ -81,7 +94,9 @@ def test_long_arcs_are_less_sure_and_unknown_tags_have_a_value():
 
 def test_the_only_word_is_certainly_the_root():
     calibration = fitted()
-    assert calibration(calibration.arcs([("ADV",)], [(0,)], [np.array([np.inf])])).tolist() == [0.9999]
+    assert calibration(calibration.arcs([("ADV",)], [(0,)], [np.array([np.inf])])).tolist() == [
+        0.9999
+    ]
 
 
 def test_sentences_do_not_depend_on_each_other():
@@ -94,7 +109,9 @@ def test_sentences_do_not_depend_on_each_other():
 
 def test_the_scale_is_found():
     scores = np.random.default_rng(1).normal(size=5000)
-    assert logistic(scores, 1 / (1 + np.exp(-(0.3 + 2 * scores)))) == pytest.approx((0.3, 2), abs=0.01)
+    assert logistic(scores, 1 / (1 + np.exp(-(0.3 + 2 * scores)))) == pytest.approx(
+        (0.3, 2), abs=0.01
+    )
     assert logistic(scores, 1 / (1 + np.exp(scores)))[1] == 0  # never less sure with a higher score
 
 
@@ -117,7 +134,9 @@ def test_wrong_tags_bring_log_odds_nearer_to_zero_and_lower_them():
     arcs = arcs._replace(margins=np.where(np.arange(150) % 9 == 0, np.inf, arcs.margins))
     assert calibration.with_wrong_tags(0.0) is calibration
     odds, wrong = calibration.odds(arcs), calibration.with_wrong_tags(0.25)
-    np.testing.assert_allclose(wrong.odds(arcs), odds / (1 + 0.25 * WRONG_TAGS) - 0.25 * WRONG_TAGS, atol=1e-12)
+    np.testing.assert_allclose(
+        wrong.odds(arcs), odds / (1 + 0.25 * WRONG_TAGS) - 0.25 * WRONG_TAGS, atol=1e-12
+    )
     assert wrong.shift == calibration.shift - 0.25 * WRONG_TAGS
 
 

@@ -34,7 +34,9 @@ def trees_of(engine, sentences, **options):
 def test_trees_are_those_with_the_most_heads_expected_to_be_right(engine):
     found = find(engine, TEXT, margins=True)
     assert [each.heads for each in found] == trees_of(engine, TEXT)
-    assert trees_of(engine, TEXT) == [eisner.expected_best(arcs) for arcs in engine.crf.marginals(TEXT)]
+    assert trees_of(engine, TEXT) == [
+        eisner.expected_best(arcs) for arcs in engine.crf.marginals(TEXT)
+    ]
     for (tree, margins, _), sentence in zip(found, TEXT):
         probabilities = eisner.marginals(engine.crf.scores(sentence))[list(tree), range(len(tree))]
         assert np.allclose(1 / (1 + np.exp(-margins)), probabilities, atol=1e-8)
@@ -63,9 +65,12 @@ def test_long_sentences_are_parsed_in_pieces(engine, monkeypatch):
     found = find(engine, TEXT, margins=True)
     assert all(is_tree(each.heads) and len(each.margins) == len(each.heads) for each in found)
     one, columns = TEXT[0], ("forms", "tags", "feats")
-    first = replace(one, **{name: getattr(one, name)[:4] for name in columns}, deprels=(), gaps=one.gaps[:5])
+    first = replace(
+        one, **{name: getattr(one, name)[:4] for name in columns}, deprels=(), gaps=one.gaps[:5]
+    )
     assert found[0].heads[:4] == trees_of(engine, [first])[0]
-    given = replace(one, heads=(FREE,) * 4 + (1,))  # heads may cross pieces, so such a sentence stays whole
+    # heads may cross pieces, so such a sentence stays whole
+    given = replace(one, heads=(FREE,) * 4 + (1,))
     assert trees_of(engine, [given], keep_heads=True)[0][4] == 1
 
 
@@ -74,7 +79,9 @@ class Known(ScoringEngine):
 
     def scores(self, sentences):
         arcs = [np.eye(len(s) + 1, k=1) for s in sentences]
-        return Scores(arcs, lambda heads: np.stack([heads, np.arange(len(heads))], axis=1).astype(float))
+        return Scores(
+            arcs, lambda heads: np.stack([heads, np.arange(len(heads))], axis=1).astype(float)
+        )
 
 
 def test_log_p_of_relations_comes_with_the_words_of_each_sentence(monkeypatch):
@@ -83,7 +90,8 @@ def test_log_p_of_relations_comes_with_the_words_of_each_sentence(monkeypatch):
         monkeypatch.setattr(decoding, "LONGEST", longest)
         for each in find(Known(), TEXT, relations=True):
             assert each.log_p is None or (each.log_p[:, 0] == each.heads).all()
-            assert (each.log_p is None) == (len(each.heads) > longest)  # of another root than in the piece
+            # of another root than in the piece
+            assert (each.log_p is None) == (len(each.heads) > longest)
 
 
 def test_a_base_with_another_number_of_parts_is_a_damaged_model(engine):

@@ -19,7 +19,8 @@ from dynet_vdgi.settings.registry import RECIPES
 
 
 class Turned(ScoringEngine):
-    """Each word hangs from the one before, or in a text that begins with a noun, from the one after."""
+    """Each word hangs from the one before, or in a text that begins with a noun, from the one
+    after."""
 
     def __init__(self, text: Sequence[Sentence] | None = None) -> None:
         self.text = text
@@ -67,7 +68,10 @@ def test_a_parser_cannot_be_changed(parser: Parser) -> None:
 
 
 def test_a_text_of_its_own_stays_the_text_of_a_universal_engine() -> None:
-    engine, text = UniversalEngine(universal_toys.model()), [replace(one, heads=None) for one in trees(8)]
+    engine, text = (
+        UniversalEngine(universal_toys.model()),
+        [replace(one, heads=None) for one in trees(8)],
+    )
     assert engine.measures is None
     measured = engine.for_text(text[:4], tag_accuracy=0.75)
     assert measured.measures is not None

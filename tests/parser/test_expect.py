@@ -46,7 +46,9 @@ def sentences() -> list[Sentence]:
 def text(tmp_path: Path) -> Path:
     """The sentences in a file."""
     path = tmp_path / "text.conllu"
-    path.write_text("\n\n".join(DEMO.read_text(encoding="utf-8").split("\n\n")[:60]) + "\n\n", encoding="utf-8")
+    path.write_text(
+        "\n\n".join(DEMO.read_text(encoding="utf-8").split("\n\n")[:60]) + "\n\n", encoding="utf-8"
+    )
     return path
 
 
@@ -56,7 +58,9 @@ def calibrated(path: Path, sentences: list[Sentence], expectation: Expectation |
     bare = [parser._bare(s)[0] for s in sentences]
     found = find(parser.engine, bare, margins=True)
     marginals = [np.full((len(s) + 1, len(s)), 0.7) for s in bare]
-    arrays = Calibration.fit([s.tags for s in bare], [each[:2] for each in found], marginals).arrays()
+    arrays = Calibration.fit(
+        [s.tags for s in bare], [each[:2] for each in found], marginals
+    ).arrays()
     if expectation is not None:
         n_numbers = len(parser.engine.measures.profile.numbers)
         arrays |= expectation.arrays() | {SOURCES: np.array([[0.0] * n_numbers, [2.0] * n_numbers])}
@@ -103,12 +107,20 @@ def test_where_few_heads_are_right_it_says_what_trees_give() -> None:
 
 @pytest.mark.parametrize(("line", "is_told"), [([-3.0, 0.7], True), ([3.0, 0.7], False)])
 def test_advice_is_at_the_end_of_a_parse_and_below_the_table(
-    line: list[float], is_told: bool, sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
+    line: list[float],
+    is_told: bool,
+    sentences: list[Sentence],
+    text: Path,
+    tmp_path: Path,
+    vdgi: Vdgi,
 ) -> None:
     model = calibrated(tmp_path / "model.vdgi", sentences[:20], replace(TOY, line=np.array(line)))
-    text.write_text("\n\n".join(text.read_text(encoding="utf-8").split("\n\n")[:20]) + "\n\n", encoding="utf-8")
+    text.write_text(
+        "\n\n".join(text.read_text(encoding="utf-8").split("\n\n")[:20]) + "\n\n", encoding="utf-8"
+    )
     assert (
-        " for 9 of 10 languages); with 10 trees of yours " in vdgi.good("parse", model, text, "--confidence").err
+        " for 9 of 10 languages); with 10 trees of yours "
+        in vdgi.good("parse", model, text, "--confidence").err
     ) == is_told
     last = vdgi.good("expect", "--model", model, text).out.rstrip("\n").split("\n")[-1]
     command = re.fullmatch(r"ten sentences to correct: vdgi (.*)", last)
@@ -137,17 +149,29 @@ def test_an_expectation_survives_its_arrays() -> None:
         ("tags", [1.0]),
     ],
 )
-def test_damaged_numbers_are_refused(name: str, value: list[float], sentences: list[Sentence], tmp_path: Path) -> None:
-    path = universal.saved(tmp_path / "model.vdgi", further=TOY.arrays() | {f"expectation/{name}": np.array(value)})
+def test_damaged_numbers_are_refused(
+    name: str, value: list[float], sentences: list[Sentence], tmp_path: Path
+) -> None:
+    path = universal.saved(
+        tmp_path / "model.vdgi", further=TOY.arrays() | {f"expectation/{name}": np.array(value)}
+    )
     with pytest.raises(ModelError, match="numbers are damaged"):
         dynet_vdgi.load(path)
 
 
-def test_the_outlook_is_the_line_at_the_mean_marginal(sentences: list[Sentence], tmp_path: Path) -> None:
+def test_the_outlook_is_the_line_at_the_mean_marginal(
+    sentences: list[Sentence], tmp_path: Path
+) -> None:
     parser = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY))
     outlook = look(parser, sentences)
-    marginals = [p for parse in parser.parse_all(sentences, How(confidence=True)) for p in parse.marginals]
-    assert outlook.n_words == len(marginals) == sum(tag != "PUNCT" for s in sentences for tag in s.tags)
+    marginals = [
+        p for parse in parser.parse_all(sentences, How(confidence=True)) for p in parse.marginals
+    ]
+    assert (
+        outlook.n_words
+        == len(marginals)
+        == sum(tag != "PUNCT" for s in sentences for tag in s.tags)
+    )
     assert outlook.shares[0] == TOY(float(np.mean(marginals)), len(marginals))
     assert outlook.shares[1:] == TOY.with_trees(outlook.shares[0])
     (first, near), (second, far) = outlook.nearest
@@ -159,7 +183,9 @@ def test_marginals_are_the_probabilities_of_the_heads(sentences: list[Sentence])
     from dynet_vdgi.inference import eisner
 
     parser = Parser(
-        universal.model(further=Calibration.fit([("X",)], [((0,), np.zeros(1))], [np.ones((2, 1))]).arrays())
+        universal.model(
+            further=Calibration.fit([("X",)], [((0,), np.zeros(1))], [np.ones((2, 1))]).arrays()
+        )
     )
     parser = parser.adapted(sentences)
     bare = [parser._bare(s)[0] for s in sentences]
@@ -170,7 +196,11 @@ def test_marginals_are_the_probabilities_of_the_heads(sentences: list[Sentence])
 
 
 def confidences(parser: Parser, sentences: list[Sentence]) -> list[float | None]:
-    return [p for parse in parser.parse_all(sentences, How(confidence=True)) for p in parse.confidence or ()]
+    return [
+        p
+        for parse in parser.parse_all(sentences, How(confidence=True))
+        for p in parse.confidence or ()
+    ]
 
 
 def test_the_mean_confidence_of_the_sample_is_the_expected_share(
@@ -185,21 +215,33 @@ def test_the_mean_confidence_of_the_sample_is_the_expected_share(
     share = TOY(float(np.mean([p for parse in parses for p in parse.marginals])), 0).share
     found, plain = (
         np.mean([p for p in confidences(each, sample) if p])
-        for each in (parser, dynet_vdgi.load(calibrated(tmp_path / "m", sentences, None)).adapted(sentences))
+        for each in (
+            parser,
+            dynet_vdgi.load(calibrated(tmp_path / "m", sentences, None)).adapted(sentences),
+        )
     )
     assert found == pytest.approx(share, abs=2e-5)  # they are written with four decimals
     assert abs(plain - share) > 0.01
 
 
 def test_confidence_is_that_of_the_text_however_it_is_parsed(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+    sentences: list[Sentence],
+    text: Path,
+    tmp_path: Path,
+    vdgi: Vdgi,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model, run = calibrated(tmp_path / "model.vdgi", sentences, TOY), tmp_path / "run"
     whole = vdgi.good("parse", model, text, "--confidence").out
-    assert whole != vdgi.good("parse", calibrated(tmp_path / "m", sentences, None), text, "--confidence").out
+    assert (
+        whole
+        != vdgi.good("parse", calibrated(tmp_path / "m", sentences, None), text, "--confidence").out
+    )
     assert vdgi.good("parse", model, text, "--confidence", "--jobs", "2").out == whole
     vdgi.good("tag", "train", text, "-o", tmp_path / "my.tagger")
-    guessed = vdgi.good("parse", model, text, "--tagger", tmp_path / "my.tagger", "--retag", "--confidence").err
+    guessed = vdgi.good(
+        "parse", model, text, "--tagger", tmp_path / "my.tagger", "--retag", "--confidence"
+    ).err
     tagger = Tagger.load(tmp_path / "my.tagger")
     assert tagger.accuracy is not None
     accuracy = f"{100 * tagger.accuracy:.0f}"
@@ -226,20 +268,26 @@ def test_tags_that_were_guessed_before_count_as_guessed(
     sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
 ) -> None:
     costly = replace(TOY, tags=np.array([20.0, 0.5]))
-    model, tagged = calibrated(tmp_path / "model.vdgi", sentences, costly), tmp_path / "tagged.conllu"
+    model, tagged = (
+        calibrated(tmp_path / "model.vdgi", sentences, costly),
+        tmp_path / "tagged.conllu",
+    )
     vdgi.good("tag", "train", text, "-o", tmp_path / "my.tagger")
     for options in ([], ["--confidence"]):
         vdgi.good("tag", tmp_path / "my.tagger", text, "--retag", *options, "-o", tagged)
         parsed = vdgi.good("parse", model, tagged, "--confidence").err
         expected = vdgi.good("expect", "--model", model, tagged).out
-        found = [float(p) for p in re.findall(r"TagConf=([0-9.]+)", tagged.read_text(encoding="utf-8"))]
+        found = [
+            float(p) for p in re.findall(r"TagConf=([0-9.]+)", tagged.read_text(encoding="utf-8"))
+        ]
         assert bool(found) == bool(options)
         right = f"{100 * np.mean(found):.0f} %" if found else ""
         assert ("of the tags" in parsed) == ("right tags" in expected) == bool(options)
         assert f"of the tags {right}, by the tagger's own estimate" in parsed or not options
         assert f"right tags, by the tagger's own estimate: {right}" in expected or not options
         columns = re.search(r"^gold trees(.*)$", expected, re.MULTILINE)
-        assert columns[1].split() == (["0"] if options else ["0", "10", "100"])  # trees need tags, too
+        # trees need tags, too
+        assert columns[1].split() == (["0"] if options else ["0", "10", "100"])
     assert share_of(parsed) < 75
     assert "trees of yours" not in parsed  # nobody knows what they give then
     plain = vdgi.good("parse", model, text, "--confidence").err
@@ -257,7 +305,11 @@ def test_a_saved_parser_has_the_confidence_of_its_text(
     few = sentences[:5]
     assert SHIFT not in parser.model.parameters
     assert SHIFT in again.model.parameters
-    assert confidences(again, few) == confidences(parser, few) == confidences(parser, sentences)[: sum(map(len, few))]
+    assert (
+        confidences(again, few)
+        == confidences(parser, few)
+        == confidences(parser, sentences)[: sum(map(len, few))]
+    )
     unshifted = {name: array for name, array in again.model.parameters.items() if name != SHIFT}
     old = Parser(replace(again.model, parameters=unshifted))
     assert confidences(old, few) != confidences(again, few)
@@ -267,15 +319,20 @@ def test_a_saved_parser_has_the_confidence_of_its_text(
             Parser(replace(again.model, parameters=again.model.parameters | {RIGHT_TAGS: damaged}))
 
 
-def test_a_parse_ends_with_what_expect_says(sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi) -> None:
+def test_a_parse_ends_with_what_expect_says(
+    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
+) -> None:
     model = calibrated(tmp_path / "model.vdgi", sentences, TOY)
     run = tmp_path / "run"
     now = look(dynet_vdgi.load(model), sentences).shares[0]
     share, low, high = (f"{100 * each:.0f}" for each in (now.share, *now.interval))
-    expected = f"about {share} % of the heads are right (between {low} and {high} for 9 of 10 languages)"
+    expected = (
+        f"about {share} % of the heads are right (between {low} and {high} for 9 of 10 languages)"
+    )
     assert expected in vdgi.good("parse", model, text, "--confidence").err
     few = tmp_path / "few.conllu"
-    few.write_text("1\tx\t_\tVERB" + "\t_" * 6 + "\n\n", encoding="utf-8")  # the only word is the root
+    # the only word is the root
+    few.write_text("1\tx\t_\tVERB" + "\t_" * 6 + "\n\n", encoding="utf-8")
     several = vdgi.good("parse", model, text, few, "--confidence", "-o", "{}.x").err
     assert several.index(expected) < several.index("about 100 % of the heads are right")
     assert expected in vdgi.good("parse", model, text, "--confidence", "--jobs", "2").err
@@ -297,7 +354,10 @@ def test_what_says_nothing_of_its_accuracy_is_refused(
     with pytest.raises(UsageError, match="does not say how accurate"):
         look(dynet_vdgi.load(bare), sentences)
     with pytest.raises(DataError, match="nothing but punctuation"):
-        look(dynet_vdgi.load(calibrated(tmp_path / "m.vdgi", sentences, TOY)), [Sentence.of_tags(["PUNCT"])])
+        look(
+            dynet_vdgi.load(calibrated(tmp_path / "m.vdgi", sentences, TOY)),
+            [Sentence.of_tags(["PUNCT"])],
+        )
     assert vdgi("expect", text, "-n", "0").status == 2
 
 
@@ -308,11 +368,15 @@ def test_the_shipped_line_is_off_by_at_most_five_points_on_the_languages_not_cho
     assert line is not None
     assert len(rows) == 11
     for row in rows:
-        assert line(float(row["marginal"]), int(row["words"])).share == pytest.approx(float(row["expected"]), abs=2e-4)
+        assert line(float(row["marginal"]), int(row["words"])).share == pytest.approx(
+            float(row["expected"]), abs=2e-4
+        )
     assert 100 * np.mean([abs(float(row["expected"]) - float(row["right"])) for row in rows]) < 5
 
 
-def test_nine_of_ten_treebanks_are_within_the_shipped_width_where_their_branch_was_left_out() -> None:
+def test_nine_of_ten_treebanks_are_within_the_shipped_width_where_their_branch_was_left_out() -> (
+    None
+):
     with open(ROWS, encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["set"] == "left out"]
     expectation = Expectation.from_arrays(dynet_vdgi.load("universal").model.parameters)
@@ -326,12 +390,16 @@ def test_nine_of_ten_treebanks_are_within_the_shipped_width_where_their_branch_w
 
 def test_nine_of_ten_texts_with_guessed_tags_are_within_the_shipped_interval() -> None:
     with open(ROWS, encoding="utf-8") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["set"] == "guessed tags" and row["tagged"]]
+        rows = [
+            row for row in csv.DictReader(lines) if row["set"] == "guessed tags" and row["tagged"]
+        ]
     expectation = Expectation.from_arrays(dynet_vdgi.load("universal").model.parameters)
     assert expectation is not None
     inside = []
     for row in rows:
-        low, high = expectation(float(row["marginal"]), int(row["words"]), float(row["tags"])).interval
+        low, high = expectation(
+            float(row["marginal"]), int(row["words"]), float(row["tags"])
+        ).interval
         inside.append(low <= float(row["right"]) <= high)
     assert len(inside) == 48
     assert np.mean(inside) >= 0.9

@@ -51,7 +51,9 @@ def model(tmp_path, monkeypatch):
     network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
     path = tmp_path / "model.vdgi"
-    model_file.save(path, ModelFile(Provenance(), settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
+    model_file.save(
+        path, ModelFile(Provenance(), settings, vocabulary, parse_rules("ROOT VERB 1"), arrays)
+    )
     return str(path)
 
 
@@ -105,7 +107,9 @@ def test_a_fault_ends_a_file_where_it_stands(model, monkeypatch):
     parsed = []
     with pytest.raises(DataError) as caught:
         parsed.extend(FileParser(load(model), jobs=2).windows(iter(texts)))
-    assert str(caught.value).startswith("made.conllu:7000: expected 10 tab-separated columns, found 9")
+    assert str(caught.value).startswith(
+        "made.conllu:7000: expected 10 tab-separated columns, found 9"
+    )
     assert caught.value.line == 7000
     assert sum(part.n_sentences for part in parsed) == 70
 
@@ -116,8 +120,14 @@ def test_the_beginning_tells_whether_verbs_end_the_sentences(model, monkeypatch)
     monkeypatch.setattr(parser_module, "MEASURED", 100)
     monkeypatch.setattr(parser_module, "LOOKED_AT", 60)
     table = LabelTable.of_text("root ROOT *\nobj * * verb-final\nobl * *")
-    final = [Block("a", 1, tiny.block(k, ["NOUN", "NOUN", "VERB"], None).split("\n")[:-2]) for k in range(60)]
-    other = [Block("b", 1, tiny.block(k, ["NOUN", "VERB", "NOUN"], None).split("\n")[:-2]) for k in range(60)]
+    final = [
+        Block("a", 1, tiny.block(k, ["NOUN", "NOUN", "VERB"], None).split("\n")[:-2])
+        for k in range(60)
+    ]
+    other = [
+        Block("b", 1, tiny.block(k, ["NOUN", "VERB", "NOUN"], None).split("\n")[:-2])
+        for k in range(60)
+    ]
 
     def relations(texts):
         parsed = FileParser(load(model, labels=table), jobs=2).windows(iter(texts))
@@ -168,7 +178,8 @@ def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
 
 
 def test_the_beginning_that_is_measured_is_read_once(monkeypatch):
-    """Also where heads are kept, and one that is no number must not hide its sentence from the measures."""
+    """Also where heads are kept, and one that is no number must not hide its sentence from the
+    measures."""
     n_read = 0
 
     def counted(*arguments, **columns):
@@ -184,7 +195,11 @@ def test_the_beginning_that_is_measured_is_read_once(monkeypatch):
     word = texts[7].lines[1].split("\t")
     texts[7].lines[1] = "\t".join([*word[:6], "x", *word[7:]])
     for jobs in (1, 2):
-        parsed = list(FileParser(parser, How(keep_heads=True), jobs=jobs, skips_faulty=True).windows(iter(texts)))
+        parsed = list(
+            FileParser(parser, How(keep_heads=True), jobs=jobs, skips_faulty=True).windows(
+                iter(texts)
+            )
+        )
         assert sum(len(part.faulty) for part in parsed) == 1
         assert sum(part.n_sentences for part in parsed) == 69
     parsed = list(FileParser(parser, jobs=2).windows(iter(texts)))
@@ -212,7 +227,8 @@ def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(mo
 
 @pytest.mark.slow
 def test_files_are_read_with_all_that_the_recommended_parser_sees(tmp_path):
-    """Features and punctuation reach it, as they do in `Parser.pipe`; without them, trees would differ."""
+    """Features and punctuation reach it, as they do in `Parser.pipe`; without them, trees would
+    differ."""
     demo = resources() / "demo"
     parser = vdgi.train(list(islice(reading.read(demo / "demo-ud-train.conllu"), 80)), "best")
     name = str(demo / "demo-ud-test.conllu")

@@ -53,7 +53,9 @@ def new_file(path: str = "new.conllu") -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_confidence_is_a_probability_of_each_word_but_punctuation(models: dict[str, str], kind: str) -> None:
+def test_confidence_is_a_probability_of_each_word_but_punctuation(
+    models: dict[str, str], kind: str
+) -> None:
     parser = dynet_vdgi.load(models[kind])
     parses = parser.parse_all(NEW, How(confidence=True))
     for sentence, plain, parse in zip(NEW, parser.parse_all(NEW), parses):
@@ -67,27 +69,39 @@ def test_confidence_is_a_probability_of_each_word_but_punctuation(models: dict[s
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_confidence_is_written_and_replaced(vdgi: Vdgi, folder: Path, models: dict[str, str], jobs: str) -> None:
+def test_confidence_is_written_and_replaced(
+    vdgi: Vdgi, folder: Path, models: dict[str, str], jobs: str
+) -> None:
     name = new_file()
     text = Path(name).read_text(encoding="utf-8")
-    Path(name).write_text(re.sub(r"\t_$", "\tHeadConf=0.00|X=y", text, flags=re.MULTILINE), encoding="utf-8")
+    Path(name).write_text(
+        re.sub(r"\t_$", "\tHeadConf=0.00|X=y", text, flags=re.MULTILINE), encoding="utf-8"
+    )
     vdgi.good("parse", models["words"], name, "--confidence", "-o", "out.conllu", "--jobs", jobs)
     parses = dynet_vdgi.load(models["words"]).parse_all(NEW, How(confidence=True))
     for sentence, parse in zip(read("out.conllu"), parses):
         assert sentence.heads == parse.heads
         assert sentence.source is not None
         columns = [sentence.source.lines[row].split("\t")[9] for row in sentence.source.rows]
-        expected = ["" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence or ()]
-        assert [re.sub("X=y|SpaceAfter=No", "", column).strip("_|") for column in columns] == expected
+        expected = [
+            "" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence or ()
+        ]
+        assert [
+            re.sub("X=y|SpaceAfter=No", "", column).strip("_|") for column in columns
+        ] == expected
 
 
-def test_models_without_calibration_say_so(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
+def test_models_without_calibration_say_so(
+    vdgi: Vdgi, folder: Path, models: dict[str, str]
+) -> None:
     model = model_file.load(models["perceptron"])
     kept = {name: array for name, array in model.parameters.items() if name.startswith("words/")}
     model_file.save("old.vdgi", replace(model, parameters=kept))
     status, _, err = vdgi("parse", "old.vdgi", new_file(), "--confidence")
     assert status == 2
-    assert err.startswith("this model has no confidence values, because it was trained without text")
+    assert err.startswith(
+        "this model has no confidence values, because it was trained without text"
+    )
 
 
 @pytest.mark.parametrize("kind", ["perceptron", "tags"])
@@ -98,15 +112,24 @@ def test_without_trees_exact_is_the_table(models: dict[str, str], kind: str) -> 
     for sentence, parse in zip(NEW, parser.parse_all(NEW, How(exact=True))):
         bare, places = without_punctuation(sentence)
         heads = eisner.expected_best(eisner.marginals(base.potentials(bare)))
-        assert [parse.heads[place - 1] for place in places] == [places[h - 1] if h else 0 for h in heads]
+        assert [parse.heads[place - 1] for place in places] == [
+            places[h - 1] if h else 0 for h in heads
+        ]
 
 
-@pytest.mark.parametrize("how", [How(keep_heads=True), How(True, False, True), How(False, True, True)])
+@pytest.mark.parametrize(
+    "how", [How(keep_heads=True), How(True, False, True), How(False, True, True)]
+)
 @pytest.mark.parametrize("kind", KINDS)
-def test_given_heads_stay_and_the_rest_is_projective(models: dict[str, str], kind: str, how: How) -> None:
+def test_given_heads_stay_and_the_rest_is_projective(
+    models: dict[str, str], kind: str, how: How
+) -> None:
     parser, rng = dynet_vdgi.load(models[kind]), np.random.default_rng(3)
     projective = [s for s in NEW if is_projective(s.heads or ())]
-    partial = [replace(s, heads=tuple(h if rng.random() < 0.5 else FREE for h in s.heads or ())) for s in projective]
+    partial = [
+        replace(s, heads=tuple(h if rng.random() < 0.5 else FREE for h in s.heads or ()))
+        for s in projective
+    ]
     assert len(partial) > 10
     for sentence, parse in zip(partial, parser.parse_all(partial, how)):
         given = sentence.heads or ()
@@ -142,10 +165,16 @@ def test_sentences_whose_heads_no_tree_contains_are_told_and_stay(
     vdgi.good("parse", models["words"], "good.conllu", "--keep-heads", "-o", "filled.conllu")
     filled = Path("filled.conllu").read_text(encoding="utf-8")
     for options in ([], ["--jobs", "2"]):
-        status, _, err = vdgi("parse", models["words"], "part.conllu", "--keep-heads", "-o", "o.conllu", *options)
+        status, _, err = vdgi(
+            "parse", models["words"], "part.conllu", "--keep-heads", "-o", "o.conllu", *options
+        )
         assert status == 3
         told = [line for line in err.splitlines() if "part.conllu:" in line]
-        assert [line.partition("part.conllu:")[2].split(":")[0] for line in told] == ["1", "13", "19"]
+        assert [line.partition("part.conllu:")[2].split(":")[0] for line in told] == [
+            "1",
+            "13",
+            "19",
+        ]
         assert told[1].endswith(
             "part.conllu:13: left as it is, since its heads cannot be kept: the arcs 3 -> 1 and 4 -> 2 cross "
             "(put _ into one of them, or leave out --keep-heads)"
@@ -159,7 +188,9 @@ def test_sentences_whose_heads_no_tree_contains_are_told_and_stay(
 
 def test_relations_of_given_heads_stay(vdgi: Vdgi, folder: Path, models: dict[str, str]) -> None:
     rows = [("NOUN", "2", "nsubj"), ("VERB", "_", "_"), ("NOUN", "2", "_"), ("PUNCT", "_", "punct")]
-    lines = [f"{k}\ta\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_" for k, (tag, head, rel) in enumerate(rows, 1)]
+    lines = [
+        f"{k}\ta\t_\t{tag}\t_\t_\t{head}\t{rel}\t_\t_" for k, (tag, head, rel) in enumerate(rows, 1)
+    ]
     Path("part.conllu").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
     for kind in KINDS:
         vdgi.good("parse", models[kind], "part.conllu", "--keep-heads", "-o", "out.conllu")

@@ -47,7 +47,10 @@ def test_whole_trees_stay_as_they_are():
         ((FREE, 9), "the head of word 2, 9, is no word of the sentence"),
         ((3, 4, FREE, FREE), "the arcs 3 -> 1 and 4 -> 2 cross"),
         ((3, 0, FREE), "the arcs 3 -> 1 and ROOT -> 2 cross"),
-        ((3, FREE, 2), "there is no projective tree with the arc 2 -> 3 and what is given before it"),
+        (
+            (3, FREE, 2),
+            "there is no projective tree with the arc 2 -> 3 and what is given before it",
+        ),
     ],
 )
 def test_reasons(heads, reason):

@@ -1,4 +1,5 @@
-"""Kept heads and punctuation: words hang from marks only where a given head makes it so, and scores decide."""
+"""Kept heads and punctuation: words hang from marks only where a given head makes it so, and scores
+decide."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ class Known(ScoringEngine):
         self.finds_most_probable = finds_most_probable
 
     def scores(self, sentences: list[Sentence]) -> Scores:  # type: ignore[override]
-        return Scores([np.random.default_rng(len(s)).normal(size=(len(s) + 1,) * 2) for s in sentences])
+        return Scores(
+            [np.random.default_rng(len(s)).normal(size=(len(s) + 1,) * 2) for s in sentences]
+        )
 
 
 class Chain(GreedyEngine):
@@ -77,7 +80,9 @@ def engines() -> dict[str, Engine]:
 ENGINES = engines()
 
 
-def parsed(engine: Engine, tags: list[str], given: tuple[int, ...]) -> tuple[tuple[int, ...], Found]:
+def parsed(
+    engine: Engine, tags: list[str], given: tuple[int, ...]
+) -> tuple[tuple[int, ...], Found]:
     """The heads of a sentence, as the parser makes them."""
     sentence = Sentence(("a",) * len(tags), tuple(tags), given)
     bare, places = without_punctuation(sentence)
@@ -86,13 +91,19 @@ def parsed(engine: Engine, tags: list[str], given: tuple[int, ...]) -> tuple[tup
 
 
 def cases(count: int) -> list[tuple[list[str], tuple[int, ...]]]:
-    """Sentences of five words and marks in which some heads are given, those of most marks among them."""
+    """Sentences of five words and marks in which some heads are given, those of most marks among
+    them."""
     rng, every = random.Random(5), projective_trees(5)
     found = []
     while len(found) < count:
         tags = [rng.choice(["NOUN", "VERB", "PUNCT"]) for _ in range(5)]
         tree = rng.choice(every)
-        given = tuple([h if rng.random() < (0.8 if t == "PUNCT" else 0.3) else FREE for t, h in zip(tags, tree)])
+        given = tuple(
+            [
+                h if rng.random() < (0.8 if t == "PUNCT" else 0.3) else FREE
+                for t, h in zip(tags, tree)
+            ]
+        )
         if "PUNCT" in tags and tags.count("PUNCT") < 4 and conflict(given) is None:
             found.append((tags, given))
     return found
@@ -153,14 +164,18 @@ def test_a_word_hangs_from_a_mark_where_a_given_head_makes_it_so() -> None:
         heads, _ = parsed(engine, ["NOUN", "PUNCT", "VERB", "NOUN"], (2, FREE, FREE, FREE))
         assert heads[0] == 2
         assert 2 not in heads[1:]
-        heads, _ = parsed(engine, ["NOUN", "PUNCT", "VERB"], (FREE, 0, FREE))  # something must hang from the root
+        # something must hang from the root
+        heads, _ = parsed(engine, ["NOUN", "PUNCT", "VERB"], (FREE, 0, FREE))
         assert heads[1] == 0
         assert is_tree(heads)
 
 
 def test_a_greedy_parsers_words_climb_and_are_undecided() -> None:
-    """In its chain, word 2 hangs from word 1; the arc from ROOT to the comma's head forbids nothing else."""
-    heads, found = parsed(Chain(), ["VERB", "NOUN", "PUNCT", "NOUN", "NOUN"], (FREE, FREE, 5, FREE, FREE))
+    """In its chain, word 2 hangs from word 1; the arc from ROOT to the comma's head forbids nothing
+    else."""
+    heads, found = parsed(
+        Chain(), ["VERB", "NOUN", "PUNCT", "NOUN", "NOUN"], (FREE, FREE, 5, FREE, FREE)
+    )
     assert heads == (0, 1, 5, 5, 2)
     assert found.heads == (0, 1, 4, 2)
     assert found.margins.tolist() == [1.0, 1.0, 0.0, 0.0]
@@ -175,13 +190,22 @@ def parsers() -> dict[str, Parser]:
     }
 
 
-@pytest.mark.parametrize("how", [How(keep_heads=True), How(True, False, True), How(False, True, True)], ids=str)
+@pytest.mark.parametrize(
+    "how", [How(keep_heads=True), How(True, False, True), How(False, True, True)], ids=str
+)
 @pytest.mark.parametrize("kind", ["universal", "student", "trees"])
-def test_parsers_of_all_kinds_hang_no_word_from_marks(parsers: dict[str, Parser], kind: str, how: How) -> None:
+def test_parsers_of_all_kinds_hang_no_word_from_marks(
+    parsers: dict[str, Parser], kind: str, how: How
+) -> None:
     parser, rng = parsers[kind], random.Random(2)
     assert kind != "student" or isinstance(parser.engine, StudentEngine)
     partial = [
-        replace(s, heads=tuple([h if t == "PUNCT" or rng.random() < 0.3 else FREE for h, t in zip(s.heads, s.tags)]))
+        replace(
+            s,
+            heads=tuple(
+                [h if t == "PUNCT" or rng.random() < 0.3 else FREE for h, t in zip(s.heads, s.tags)]
+            ),
+        )
         for s in islice(read(DEMO / "demo-ud-test.conllu"), 60)
         if s.heads and is_projective(s.heads)
     ]

@@ -24,7 +24,8 @@ from dynet_vdgi.parser.parser import Parser
 from dynet_vdgi.training.inputs import Given, Inputs
 from dynet_vdgi.training.run import run
 
-TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")  # X is not in the training text
+# X is not in the training text
+TAGS = ("ADJ", "ADV", "AUX", "DET", "NOUN", "NUM", "VERB", "PUNCT", "X")
 
 
 @pytest.fixture
@@ -34,7 +35,9 @@ def parser(model: Path) -> Parser:
 
 def printed_by(code: str) -> str:
     root = Path(__file__).parents[2]
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root
+    )
     return result.stdout.strip()
 
 
@@ -91,7 +94,9 @@ def test_weights_that_do_not_fit_the_settings_name_the_file(model, tmp_path):
     misfit = model_file.load(model)
     misfit.settings = tiny.settings({"parser": {"hidden_dim": 7}})
     model_file.save(tmp_path / "model.vdgi", misfit)
-    with pytest.raises(ModelError, match=r"model\.vdgi: parameter encoder/\S+ has shape .6, 6., the model needs .7"):
+    with pytest.raises(
+        ModelError, match=r"model\.vdgi: parameter encoder/\S+ has shape .6, 6., the model needs .7"
+    ):
         vdgi.load(tmp_path / "model.vdgi")
 
 
@@ -111,7 +116,9 @@ def test_a_pipe_is_lazy_keeps_order_and_sources(parser, tmp_path):
     assert [s.heads for s in parsed] == [parse.heads for parse in parser.parse_all(sentences)]
     assert [(s.forms, s.source) for s in parsed] == [(s.forms, s.source) for s in sentences]
     for one in parsed:
-        assert [relation == "root" for relation in one.deprels] == [head == 0 for head in one.heads or ()]
+        assert [relation == "root" for relation in one.deprels] == [
+            head == 0 for head in one.heads or ()
+        ]
     assert list(parser.pipe([])) == []
 
 

@@ -1,4 +1,5 @@
-"""Tags that say next to nothing, such as X for most words: a warning, and no expected share of right heads."""
+"""Tags that say next to nothing, such as X for most words: a warning, and no expected share of
+right heads."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ SILENT, LITTLE = "the tags say next to nothing", "have the tag X, which says not
 
 
 def with_tags(tag: str, every: int = 1, name: str = "text.conllu") -> str:
-    """The demo's text, in which of so many words all but one have this tag; all, for 1; punctuation stays."""
+    """The demo's text, in which of so many words all but one have this tag; all, for 1; punctuation
+    stays."""
     words = 0
 
     def changed(match: re.Match[str]) -> str:
@@ -36,7 +38,9 @@ def with_tags(tag: str, every: int = 1, name: str = "text.conllu") -> str:
         return match[0] if is_other else f"{match[1]}{tag}\t"
 
     text = DEMO.read_text(encoding="utf-8")
-    Path(name).write_text(re.sub(r"(?m)^(\d+\t[^\t]+\t[^\t]+\t)([A-Z]+)\t", changed, text), encoding="utf-8")
+    Path(name).write_text(
+        re.sub(r"(?m)^(\d+\t[^\t]+\t[^\t]+\t)([A-Z]+)\t", changed, text), encoding="utf-8"
+    )
     return name
 
 
@@ -54,7 +58,9 @@ def with_tags(tag: str, every: int = 1, name: str = "text.conllu") -> str:
         ({}, ""),
     ],
 )
-def test_tags_say_nothing_if_most_words_have_one_tag_or_none_that_is_known(counts: dict[str, int], reason: str) -> None:
+def test_tags_say_nothing_if_most_words_have_one_tag_or_none_that_is_known(
+    counts: dict[str, int], reason: str
+) -> None:
     assert uninformative(counts, ("NOUN", "VERB")) == reason
     assert bool(uninformative_warnings(counts, ("NOUN", "VERB"))) == bool(reason or counts.get("X"))
 
@@ -67,7 +73,9 @@ def test_some_words_without_a_tag_are_told_too() -> None:
 
 
 @pytest.mark.parametrize("tag", ["X", "NOUN"])
-def test_nothing_is_expected_of_a_text_whose_tags_say_nothing(vdgi: Vdgi, folder: Path, tag: str) -> None:
+def test_nothing_is_expected_of_a_text_whose_tags_say_nothing(
+    vdgi: Vdgi, folder: Path, tag: str
+) -> None:
     text = with_tags(tag)
     expected = vdgi.good("expect", text)
     assert "no share of right heads can be expected" in expected.out
@@ -89,7 +97,9 @@ def test_a_text_with_some_x_has_a_number_and_a_warning(vdgi: Vdgi, folder: Path)
     expected = vdgi.good("expect", text)
     assert LITTLE in expected.err
     assert "right heads, %" in expected.out
-    parsed = vdgi.good("parse", "universal", text, "--confidence", "-o", "out.conllu", "--jobs", "2")
+    parsed = vdgi.good(
+        "parse", "universal", text, "--confidence", "-o", "out.conllu", "--jobs", "2"
+    )
     assert LITTLE in parsed.err
     assert "of the heads are right" in parsed.err
     assert LITTLE in vdgi.good("check", text).out
@@ -105,23 +115,31 @@ def test_texts_whose_tags_say_something_get_no_warning(vdgi: Vdgi, folder: Path)
 def test_treebanks_are_on_the_right_side_of_the_limits(data_dir: Path) -> None:
     """All but Yupik-SLI, whose words are parts of words, many of them X."""
     for path in sorted((data_dir / "ud2").rglob("*.conllu"))[::3]:
-        counts = Counter(re.findall(r"(?m)^\d+\t[^\t]+\t[^\t]+\t([A-Z]+)\t", path.read_text(encoding="utf-8")))
+        counts = Counter(
+            re.findall(r"(?m)^\d+\t[^\t]+\t[^\t]+\t([A-Z]+)\t", path.read_text(encoding="utf-8"))
+        )
         del counts["PUNCT"]
         assert counts["X"] < MOST_OF_X / 3 * counts.total()
         assert max(counts.values()) < MOST_ALIKE * counts.total()
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_no_head_of_a_text_whose_tags_say_nothing_has_a_confidence(vdgi: Vdgi, folder: Path, jobs: str) -> None:
+def test_no_head_of_a_text_whose_tags_say_nothing_has_a_confidence(
+    vdgi: Vdgi, folder: Path, jobs: str
+) -> None:
     text = with_tags("X")
-    told = vdgi.good("parse", "universal", text, "--confidence", "-o", "out.conllu", "--jobs", jobs).err
+    told = vdgi.good(
+        "parse", "universal", text, "--confidence", "-o", "out.conllu", "--jobs", jobs
+    ).err
     assert told.count("HeadConf= is not written, because the tags say next to nothing") == 1
     assert "HeadConf=" not in Path("out.conllu").read_text(encoding="utf-8")
     vdgi.good("parse", "universal", DEMO, "--confidence", "-o", "out.conllu", "--jobs", jobs)
     assert "HeadConf=" in Path("out.conllu").read_text(encoding="utf-8")
 
 
-def test_pipe_warns_once_of_tags_that_say_nothing(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_pipe_warns_once_of_tags_that_say_nothing(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     parser = load("universal")
     list(parser.pipe(DEMO))
     assert SILENT not in caplog.text
@@ -138,6 +156,8 @@ def test_the_component_of_spacy_warns_too(caplog: pytest.LogCaptureFixture) -> N
     spacy = pytest.importorskip("spacy")
     nlp = spacy.blank("cy")
     nlp.add_pipe("vdgi", config={"model": "universal"})
-    doc = spacy.tokens.Doc(nlp.vocab, words=["gair"] * 60, pos=["X"] * 60, sent_starts=[k % 6 == 0 for k in range(60)])
+    doc = spacy.tokens.Doc(
+        nlp.vocab, words=["gair"] * 60, pos=["X"] * 60, sent_starts=[k % 6 == 0 for k in range(60)]
+    )
     nlp.get_pipe("vdgi")(doc)
     assert caplog.text.count(SILENT) == 1

@@ -23,10 +23,14 @@ def test_the_page_lists_the_rooms_in_the_order_of_their_layers() -> None:
     top = Path(__file__).parents[2]
     page = (top / "docs" / "architecture.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", page, re.MULTILINE)
-    contract = re.search(r"^layers = \[(.*?)^\]", (top / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE)
+    contract = re.search(
+        r"^layers = \[(.*?)^\]", (top / "pyproject.toml").read_text(), re.DOTALL | re.MULTILINE
+    )
     assert contract is not None
     layers = {
-        room: n for n, layer in enumerate(re.findall('"(.*)"', contract[1])) for room in re.findall(r"\w+", layer)
+        room: n
+        for n, layer in enumerate(re.findall('"(.*)"', contract[1]))
+        for room in re.findall(r"\w+", layer)
     }
     assert set(layers) - set(listed) == {"__main__", "cli", "errors", "_version"}
     assert [layers[room] for room in listed] == sorted(layers[room] for room in listed)
@@ -48,5 +52,9 @@ def test_every_module_that_has_a_room_exists() -> None:
 
 
 def test_the_picture_shows_only_arrows_that_follow_from_no_others() -> None:
-    assert rooms.drawn({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {"a": {"b"}, "b": {"c"}, "c": set()}
+    assert rooms.drawn({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {
+        "a": {"b"},
+        "b": {"c"},
+        "c": set(),
+    }
     assert rooms.floors({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {"a": 2, "b": 1, "c": 0}

@@ -1,4 +1,5 @@
-"""The documentation: generated pages are up to date, examples hold, the site builds without a network."""
+"""The documentation: generated pages are up to date, examples hold, the site builds without a
+network."""
 
 from __future__ import annotations
 
@@ -76,7 +77,11 @@ def test_every_type_and_error_that_the_api_page_names_can_be_imported() -> None:
     for name, module in listed:
         assert hasattr(importlib.import_module(module), name), (module, name)
     blocks = re.findall(r"^#{3,4} `.*?\n+```python\n(.*?)```", text, re.MULTILINE | re.DOTALL)
-    named = {word for block in blocks for word in re.findall(r"\b[A-Z]\w*[a-z]\w*\b", re.sub(r"'.*?'", "", block))}
+    named = {
+        word
+        for block in blocks
+        for word in re.findall(r"\b[A-Z]\w*[a-z]\w*\b", re.sub(r"'.*?'", "", block))
+    }
     named |= set(re.findall(r"\b[A-Z]\w+Error\b", text))
     known = {*dynet_vdgi.__all__, *dir(builtins), *(name for name, _ in listed)}
     assert {"How", "Protocol", "DataError", "DmvSettings"} <= named
@@ -85,7 +90,9 @@ def test_every_type_and_error_that_the_api_page_names_can_be_imported() -> None:
 
 
 def test_the_api_page_gives_what_the_annotations_give() -> None:
-    given = dict(re.findall(r"^([a-z_]+)\((?:.*|\n(?:    .*\n)*)\) -> (.+)$", page("api.md"), re.MULTILINE))
+    given = dict(
+        re.findall(r"^([a-z_]+)\((?:.*|\n(?:    .*\n)*)\) -> (.+)$", page("api.md"), re.MULTILINE)
+    )
     functions = {name: getattr(dynet_vdgi, name) for name in script("generate").FUNCTIONS}
     assert len(functions) >= 8
     returned = {name: function.__annotations__["return"] for name, function in functions.items()}
@@ -108,7 +115,14 @@ def test_the_examples_of_the_api_page_run(tmp_path: Path, monkeypatch: pytest.Mo
     assert dynet_vdgi.evaluate(gold, names["student"].predict(gold)).total.dda > 0.5
 
 
-PAGES_FOR_USERS = ["../README.md", "index.md", "expect.md", "tutorial.md", "few-trees.md", "annotate.md"]
+PAGES_FOR_USERS = [
+    "../README.md",
+    "index.md",
+    "expect.md",
+    "tutorial.md",
+    "few-trees.md",
+    "annotate.md",
+]
 PAGES_FOR_USERS += ["labels.md", "performance.md", "release.md"]
 EVERYBODY_KNOWS = {"AAAI", "MB", "MIT"}
 
@@ -116,7 +130,12 @@ EVERYBODY_KNOWS = {"AAAI", "MB", "MIT"}
 @pytest.mark.parametrize("name", PAGES_FOR_USERS)
 def test_every_abbreviation_is_in_the_glossary(name: str) -> None:
     glossary = page("glossary.md")
-    text = re.sub(r"<!--.*?-->|```.*?```|`[^`\n]*`|\]\([^)]*\)|^    .*?$", "", page(name), flags=re.DOTALL | re.M)
+    text = re.sub(
+        r"<!--.*?-->|```.*?```|`[^`\n]*`|\]\([^)]*\)|^    .*?$",
+        "",
+        page(name),
+        flags=re.DOTALL | re.M,
+    )
     found = set(re.findall(r"\b[A-Z][A-Z0-9-]*[A-Z]\b", text)) - EVERYBODY_KNOWS
     assert {word for word in found if not re.search(rf"\b{re.escape(word)}\b", glossary)} == set()
 
@@ -126,7 +145,9 @@ def test_every_abbreviation_is_in_the_glossary(name: str) -> None:
 def test_the_notebook_prints_what_it_shows() -> None:
     cells = json.loads(page("notebook.ipynb"))["cells"]
     shown = ["".join(cell["outputs"][0]["text"]) for cell in cells if cell["cell_type"] == "code"]
-    assert shown == script("notebook").printed(["".join(c["source"]) for c in cells if c["cell_type"] == "code"])
+    assert shown == script("notebook").printed(
+        ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+    )
     assert len(shown) > 4
 
 
@@ -136,17 +157,23 @@ def rule_examples() -> list[str]:
 
 
 def test_the_potentials_of_the_first_table_are_those_of_the_page() -> None:
-    arcs = re.findall(r"^\| (\w+) → (\w+) \| .* \| (-?\d\.\d) \|$", page("rules-basics.md"), re.MULTILINE)
+    arcs = re.findall(
+        r"^\| (\w+) → (\w+) \| .* \| (-?\d\.\d) \|$", page("rules-basics.md"), re.MULTILINE
+    )
     tags = ["DET", "NOUN", "VERB"]
     found = potentials(rule_examples()[0], " ".join(tags))
     place = {"ROOT": 0, **{tag: k for k, tag in enumerate(tags, 1)}}
     assert len(arcs) == 5
     for head, dependent, value in arcs:
-        assert found[place[head], place[dependent]] == pytest.approx(float(value)), (head, dependent)
+        assert found[place[head], place[dependent]] == pytest.approx(float(value)), (
+            head,
+            dependent,
+        )
 
 
 def potentials(table: str, tags: str, text: str = "") -> Any:
-    """Potentials [head, dependent] of a sentence of these tags, under a prior of a text of such sentences."""
+    """Potentials [head, dependent] of a sentence of these tags, under a prior of a text of such
+    sentences."""
     prior = Prior.of_text(parse_rules(table), [sentence(text)] * 99 if text else [])
     return prior.potentials(sentence(tags))
 
@@ -182,7 +209,11 @@ def documented_keys() -> dict[str, set[str]]:
 
 
 def test_the_log_page_names_every_column_of_the_console() -> None:
-    lines = [re.split(r"(?<!\\)\|", line) for line in page("log.md").splitlines() if line.startswith("| `")]
+    lines = [
+        re.split(r"(?<!\\)\|", line)
+        for line in page("log.md").splitlines()
+        if line.startswith("| `")
+    ]
     told = {(cells[1].strip(" `"), cells[2].strip().replace("\\|", "|")) for cells in lines}
     shown = {(key, title) for title, key, _, _ in COLUMNS}
     assert shown - {("phase", "phase")} <= told
@@ -197,7 +228,9 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
     small = ["--set", "parser.hidden_dim=6", "--set", "parser.tag_dim=6", "--set", "train.epochs=2"]
     fine = ["--set", "finetune.updates=2"]
     released = ["finetune.score=rl-bl", "finetune.form=released", "posterior.dynamics=released"]
-    released = [word for setting in (*released, "language_model.epochs=1") for word in ("--set", setting)]
+    released = [
+        word for setting in (*released, "language_model.epochs=1") for word in ("--set", setting)
+    ]
     runs = [
         default,
         [*linear, "--language-facts", "facts.txt"],
@@ -223,7 +256,9 @@ def test_the_log_page_names_exactly_the_keys_of_the_log(folder: Path, vdgi: Vdgi
 
 def test_no_row_of_a_table_of_results_is_typed_by_hand() -> None:
     n_written, places = experiment("table_rows").by_hand()
-    assert places == [], f"rows of docs/results: written from rows {n_written}, by hand {len(places)}"
+    assert places == [], (
+        f"rows of docs/results: written from rows {n_written}, by hand {len(places)}"
+    )
     assert n_written > 300
 
 
@@ -231,21 +266,34 @@ def test_a_row_of_a_table_is_by_hand_where_no_figure_is_around_the_table() -> No
     rows = experiment("table_rows").table_rows
     by_hand = "| a |\n|---|\n| <!-- figure x -->1<!-- end --> |"
     assert list(rows(by_hand)) == [(3, False)]
-    assert list(rows(f"text\n\n<!-- figure t -->\n{by_hand}\n<!-- end -->\n\n{by_hand}")) == [(6, True), (11, False)]
+    assert list(rows(f"text\n\n<!-- figure t -->\n{by_hand}\n<!-- end -->\n\n{by_hand}")) == [
+        (6, True),
+        (11, False),
+    ]
 
 
 def test_figures_of_pages_are_those_of_their_rows() -> None:
     assert experiment("figures").outdated() == [], "run python experiments/figures.py"
 
 
-def test_rows_of_experiments_replace_those_of_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_experiments_replace_those_of_the_same_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     replication = experiment("replication")
     monkeypatch.setattr(replication, "ROWS", tmp_path / "rows.csv")
     for dda, seed in ((50.0, 1), (60.0, 2), (70.0, 1)):
-        row = {"system": "pretraining", "language": "eu", "seed": seed, "dda": {"<=15": dda, "<=40": 1.0}}
+        row = {
+            "system": "pretraining",
+            "language": "eu",
+            "seed": seed,
+            "dda": {"<=15": dda, "<=40": 1.0},
+        }
         path = tmp_path / f"{dda}" / "eu" / "pretraining" / str(seed) / "result.json"
         path.parent.mkdir(parents=True)
-        path.write_text(json.dumps({"rows": [{**row, "commit": "abc", "protocol": "standard"}]}), encoding="utf-8")
+        path.write_text(
+            json.dumps({"rows": [{**row, "commit": "abc", "protocol": "standard"}]}),
+            encoding="utf-8",
+        )
         replication.load.cache_clear()
         replication.add([tmp_path / f"{dda}"])
     replication.load.cache_clear()
@@ -255,7 +303,9 @@ def test_rows_of_experiments_replace_those_of_the_same_run(tmp_path: Path, monke
     ]
 
 
-def test_the_page_of_expectations_shows_what_the_command_prints(vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_of_expectations_shows_what_the_command_prints(
+    vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
     command, shown = re.findall(r"```(?:sh)?\n(.*?)```", page("expect.md"), re.DOTALL)[:2]
     assert vdgi.good(*command.split()[1:]).out == shown
@@ -264,14 +314,27 @@ def test_the_page_of_expectations_shows_what_the_command_prints(vdgi: Vdgi, monk
 def test_the_architecture_page_names_what_there_is() -> None:
     """Modules, and `module.name` of functions, classes and constants in them."""
     text = page("architecture.md")
-    paths = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
+    paths = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if ".venv" not in path.parts
+    }
     settings = {f"{section}.{key}" for _, section, key, _ in values.every_setting()} | {"recipe"}
     modules = set(re.findall(r"\b[\w/]+\.py\b", text))
     assert len(modules) > 20
-    assert [name for name in modules if not any(f"/{path}".endswith(f"/{name}") for path in paths)] == []
+    assert [
+        name for name in modules if not any(f"/{path}".endswith(f"/{name}") for path in paths)
+    ] == []
     for module, name in re.findall(r"`(?:\w+/)?([a-z_]+)\.(?!py`)([A-Za-z_]+)`", text):
-        sources = [ROOT / path for path in paths if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")]
-        defined = [re.search(rf"^(?:def |class )?{name}\b", path.read_text(encoding="utf-8"), re.M) for path in sources]
+        sources = [
+            ROOT / path
+            for path in paths
+            if path.startswith("dynet_vdgi") and path.endswith(f"/{module}.py")
+        ]
+        defined = [
+            re.search(rf"^(?:def |class )?{name}\b", path.read_text(encoding="utf-8"), re.M)
+            for path in sources
+        ]
         assert any(defined) or not sources or f"{module}.{name}" in settings, f"{module}.{name}"
 
 
@@ -279,7 +342,16 @@ def test_the_architecture_page_names_what_there_is() -> None:
 @pytest.mark.timeout(300)
 def test_the_site_builds_without_faults_and_needs_no_network(tmp_path: Path) -> None:
     pytest.importorskip("material")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(tmp_path),
+    ]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     pages = list(tmp_path.rglob("*.html"))
@@ -287,5 +359,8 @@ def test_the_site_builds_without_faults_and_needs_no_network(tmp_path: Path) -> 
     for path in pages:
         html = path.read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|img|source|iframe)[^>]* src=\"?(https?:[^\" >]+)", html)
-        loaded += re.findall(r"<link[^>]*rel=\"?(?:stylesheet|preconnect|preload)[^>]*href=\"?(https?:[^\" >]+)", html)
+        loaded += re.findall(
+            r"<link[^>]*rel=\"?(?:stylesheet|preconnect|preload)[^>]*href=\"?(https?:[^\" >]+)",
+            html,
+        )
         assert loaded == [], path

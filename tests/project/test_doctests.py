@@ -12,7 +12,9 @@ import dynet_vdgi
 
 PACKAGE = Path(dynet_vdgi.__file__).parent
 MODULES = sorted(
-    ".".join(("dynet_vdgi", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+    ".".join(("dynet_vdgi", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    )
     for path in PACKAGE.rglob("*.py")
 )
 EXTRAS = {"spacy", "starlette", "uvicorn", "udtools", "langcodes", "argcomplete", "matplotlib"}
@@ -58,6 +60,8 @@ def test_examples_in_docstrings_give_what_they_say(
 
 def test_all_modules_are_looked_through() -> None:
     assert len(MODULES) > 250
-    examples = [path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")]
+    examples = [
+        path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8")
+    ]
     assert len(examples) > 50
     assert set(WITH_EXAMPLES) <= set(MODULES)

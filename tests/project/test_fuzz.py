@@ -31,7 +31,9 @@ def test_changed_files_are_read_or_refused(
     kind: str, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(targets, "MODELS", [model.read_bytes()])
-    found = [(number, repr(error)) for number, _, error in targets.failures(kind, tmp_path, 1, TIMES)]
+    found = [
+        (number, repr(error)) for number, _, error in targets.failures(kind, tmp_path, 1, TIMES)
+    ]
     assert found == []
 
 

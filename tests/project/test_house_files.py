@@ -1,4 +1,5 @@
-"""What maintainers rely on: the GitHub workflow, hooks of pre-commit, issue forms, the release checklist."""
+"""What maintainers rely on: the GitHub workflow, hooks of pre-commit, issue forms, the release
+checklist."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ def checks_of_the_script() -> list[str]:
     return [command.replace('"', "", 1) for command in commands]
 
 
-def test_the_workflow_runs_the_script_of_contributors_under_the_oldest_and_the_newest_python() -> None:
+def test_the_workflow_runs_the_script_of_contributors_under_the_oldest_and_the_newest_python() -> (
+    None
+):
     workflow = yaml.safe_load(text(".github/workflows/ci.yml"))
     assert set(workflow[True]) == {"push", "pull_request"}  # YAML 1.1 reads the key `on` as true
     assert workflow["permissions"] == {"contents": "read"}
@@ -42,7 +45,11 @@ def test_the_workflow_runs_the_script_of_contributors_under_the_oldest_and_the_n
 
 
 def test_hooks_run_the_checks_of_the_script_in_its_order() -> None:
-    hooks = [hook for repo in yaml.safe_load(text(".pre-commit-config.yaml"))["repos"] for hook in repo["hooks"]]
+    hooks = [
+        hook
+        for repo in yaml.safe_load(text(".pre-commit-config.yaml"))["repos"]
+        for hook in repo["hooks"]
+    ]
     assert [hook["entry"].removeprefix(".venv/bin/") for hook in hooks] == checks_of_the_script()
     assert all((hook["language"], hook["pass_filenames"]) == ("system", False) for hook in hooks)
     assert len(hooks) >= 5

@@ -28,7 +28,8 @@ def memory_is_given_back() -> Iterator[None]:
 
 
 def test_no_group_of_stars_saves_lines() -> None:
-    """`f(*(a, b), c)` hides from readers and tools which argument is which; `f(a, b, c)` says the same."""
+    """`f(*(a, b), c)` hides from readers and tools which argument is which; `f(a, b, c)` says the
+    same."""
     found = {
         path
         for folder in ("dynet_vdgi", "experiments", "tests", "docs")

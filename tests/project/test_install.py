@@ -41,13 +41,19 @@ def parsed(site: Path, folder: Path) -> str:
     environment = {**os.environ, "PYTHONPATH": str(site), "HOME": str(folder)}
     code = "import dynet_vdgi; print(dynet_vdgi.__file__)"
     command = [sys.executable, "-c", code]
-    found = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
     assert found.stdout.startswith(str(site))
     welsh = site / "dynet_vdgi" / "resources" / "demo" / "welsh-tagged.conllu"
     one = folder / "one.conllu"  # with more, machine code would be compiled
-    one.write_text("\n\n".join([*welsh.read_text(encoding="utf-8").split("\n\n")[:1], ""]), encoding="utf-8")
+    one.write_text(
+        "\n\n".join([*welsh.read_text(encoding="utf-8").split("\n\n")[:1], ""]), encoding="utf-8"
+    )
     command = [sys.executable, "-m", "dynet_vdgi", "parse", "universal", str(one)]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -56,7 +62,9 @@ def pip(folder: Path, *arguments: str) -> None:
     """Runs pip, which fetches setuptools to build the package."""
     pytest.importorskip("pip")
     command = [sys.executable, "-m", "pip", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
     if _NO_NETWORK in done.stderr and "VDGI_REQUIRE_DATA" not in os.environ:
         pytest.skip("pip cannot fetch setuptools")
     assert done.returncode == 0, done.stderr
@@ -82,5 +90,10 @@ def test_what_is_installed_is_typed_and_has_all_modules_and_resources(site: Path
     assert modules - names == set()
     assert "dynet_vdgi/py.typed" in names
     for kind in ("rules", "presets", "labels", "models", "demo", "experiments", "heads"):
-        files = {f"dynet_vdgi/resources/{kind}/{path.name}" for path in (ROOT / "resources" / kind).iterdir()}
-        assert {name for name in files - names if not name.endswith(("__pycache__", ".pyc"))} == set(), kind
+        files = {
+            f"dynet_vdgi/resources/{kind}/{path.name}"
+            for path in (ROOT / "resources" / kind).iterdir()
+        }
+        assert {
+            name for name in files - names if not name.endswith(("__pycache__", ".pyc"))
+        } == set(), kind

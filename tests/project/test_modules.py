@@ -1,4 +1,5 @@
-"""One module, one idea: no two modules glued into a file, no name imported twice, no text that names what is gone."""
+"""One module, one idea: no two modules glued into a file, no name imported twice, no text that
+names what is gone."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def rules_of_dashes(text: str) -> list[int]:
 
 
 def second_docstrings(text: str) -> list[int]:
-    """Comments at the margin that belong to no statement: a blank line follows them, as in a docstring."""
+    """Comments at the margin that belong to no statement: a blank line follows them, as in a
+    docstring."""
     lines = text.split("\n")
     first = ast.parse(text).body
     begin = first[0].lineno if first else 0
@@ -44,12 +46,16 @@ def second_docstrings(text: str) -> list[int]:
 def imported_twice(text: str) -> list[str]:
     """Names that a module imports twice: in one scope, or at its top and again in a function.
 
-    A name that is imported for type checkers only may be imported late, in a function, and alternatives of a `try`
-    or an `if` are one import.
+    A name that is imported for type checkers only may be imported late, in a function, and
+    alternatives of a `try` or an `if` are one import.
     """
 
     def names(node: ast.AST) -> list[str]:
-        return [alias.asname or alias.name for alias in getattr(node, "names", ()) if isinstance(alias, ast.alias)]
+        return [
+            alias.asname or alias.name
+            for alias in getattr(node, "names", ())
+            if isinstance(alias, ast.alias)
+        ]
 
     def inside(node: ast.AST, outer: set[str]) -> Iterator[str]:
         here: set[str] = set()
@@ -107,7 +113,8 @@ def settings() -> set[str]:
 
 
 def stale_references(text: str) -> list[str]:
-    """`module.name` in comments and docstrings where there is no such module, or no such name in it."""
+    """`module.name` in comments and docstrings where there is no such module, or no such name in
+    it."""
     tree = ast.parse(text)
     in_code = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     in_code |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
@@ -149,7 +156,21 @@ ENDINGS = frozenset(
 """Endings of file names."""
 
 OTHERS = frozenset(
-    ["numpy", "np", "dy", "dynet", "numba", "gensim", "spacy", "vdgi", "msgspec", "global", "feats", "misc", "deps"]
+    [
+        "numpy",
+        "np",
+        "dy",
+        "dynet",
+        "numba",
+        "gensim",
+        "spacy",
+        "vdgi",
+        "msgspec",
+        "global",
+        "feats",
+        "misc",
+        "deps",
+    ]
 )
 """Packages of others, as texts call them, and columns, as queries name their parts."""
 
@@ -176,7 +197,11 @@ def test_a_module_is_one_module(module: str) -> None:
 
 def test_scripts_and_tests_have_no_rules_of_dashes() -> None:
     root = Path(__file__).parents[2]
-    paths = [path for folder in ("docs", "experiments", "tests") for path in (root / folder).rglob("*.py")]
+    paths = [
+        path
+        for folder in ("docs", "experiments", "tests")
+        for path in (root / folder).rglob("*.py")
+    ]
     assert len(paths) > 150
     assert [str(path) for path in paths if rules_of_dashes(path.read_text(encoding="utf-8"))] == []
 
@@ -202,7 +227,9 @@ def test_what_is_looked_for_is_found() -> None:
     assert rules_of_dashes(glued) == [10]
     assert second_docstrings(glued) == [11]
     assert imported_twice(glued) == ["a"]
-    assert stale_references('"""See `no_such_module.f`, `inference.eisner.no_such_name`, `messages.count`."""') == [
+    assert stale_references(
+        '"""See `no_such_module.f`, `inference.eisner.no_such_name`, `messages.count`."""'
+    ) == [
         "no_such_module.f",
         "inference.eisner.no_such_name",
     ]

@@ -1,4 +1,5 @@
-"""One name, one thing: no two classes share a name, and modules share one only where it is meant so."""
+"""One name, one thing: no two classes share a name, and modules share one only where it is meant
+so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The README: its blocks run in order on cuts of the demo treebank, and show what the program prints."""
+"""The README: its blocks run in order on cuts of the demo treebank, and show what the program
+prints."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ def commands(text: str) -> Iterator[list[str]]:
 
 def shown_commands() -> list[list[str]]:
     """The lines of all blocks that call `vdgi`."""
-    lines = [words for block in blocks() if block.language == "sh" for words in commands(block.text)]
+    lines = [
+        words for block in blocks() if block.language == "sh" for words in commands(block.text)
+    ]
     return [words for words in lines if words[0] == "vdgi"]
 
 
@@ -74,7 +77,9 @@ def test_commands_are_understood(words: list[str]) -> None:
 def test_links_lead_somewhere() -> None:
     links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", README)
     assert len(links) > 15
-    assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []
+    assert [
+        link for link in links if not link.startswith("http") and not (ROOT / link).exists()
+    ] == []
 
 
 def without_figures(text: str) -> str:

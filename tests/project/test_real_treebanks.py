@@ -1,4 +1,5 @@
-"""The eight UD 1.4 test files, parsed from standard input: every byte but HEAD and DEPREL comes back."""
+"""The eight UD 1.4 test files, parsed from standard input: every byte but HEAD and DEPREL comes
+back."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def model(tmp_path_factory):
     network = Network(vocabulary, settings.parser, np.random.default_rng(1))
     arrays = {name: 3 * value for name, value in network.parameters.arrays().items()}
     path = tmp_path_factory.mktemp("model") / "model.vdgi"
-    model_file.save(path, ModelFile(Provenance(), settings, vocabulary, parse_rules("ROOT VERB 1"), arrays))
+    model_file.save(
+        path, ModelFile(Provenance(), settings, vocabulary, parse_rules("ROOT VERB 1"), arrays)
+    )
     return path
 
 
@@ -63,6 +66,11 @@ def test_compressed_in_and_out(data_dir, model, tmp_path):
     plain = data_dir / "ud14" / "fr-ud-test.conllu"
     packed = tmp_path / "fr.conllu.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
-    assert cli.main(["-q", "parse", str(model), str(packed), "-o", str(tmp_path / "a.conllu.gz")]) == 0
+    assert (
+        cli.main(["-q", "parse", str(model), str(packed), "-o", str(tmp_path / "a.conllu.gz")]) == 0
+    )
     assert cli.main(["-q", "parse", str(model), str(plain), "-o", str(tmp_path / "b.conllu")]) == 0
-    assert gzip.decompress((tmp_path / "a.conllu.gz").read_bytes()) == (tmp_path / "b.conllu").read_bytes()
+    assert (
+        gzip.decompress((tmp_path / "a.conllu.gz").read_bytes())
+        == (tmp_path / "b.conllu").read_bytes()
+    )

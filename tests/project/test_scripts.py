@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory):
-    """An environment that counts as set up: the scripts find this interpreter there and install nothing."""
+    """An environment that counts as set up: the scripts find this interpreter there and install
+    nothing."""
     venv = tmp_path_factory.mktemp("venv")
     (venv / "bin").mkdir()
     (venv / "bin" / "python").symlink_to(sys.executable)
@@ -27,7 +28,8 @@ def environment(tmp_path_factory):
     vdgi.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dynet_vdgi "$@"\n')
     vdgi.chmod(0o755)
     (venv / "installed").touch()
-    # The link is to a Python without this one's packages, which the installation would have brought.
+    # The link is to a Python without this one's packages, which the installation would have
+    # brought.
     path = os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])
     return {**os.environ, "VDGI_VENV": str(venv), "PYTHONPATH": path}
 
@@ -46,7 +48,13 @@ def test_the_papers_parser_of_the_demo_beats_what_learns_nothing(environment, tm
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("DDA on 200 of 200 sentences, 1,714 words; protocol standard")
     table = result.stdout.split("\n\n")[1].splitlines()
-    assert [block.split()[0] for block in result.stdout.split("\n\n")[1:]] == ["DDA", "UDA", "root", "LAS", "labels"]
+    assert [block.split()[0] for block in result.stdout.split("\n\n")[1:]] == [
+        "DDA",
+        "UDA",
+        "root",
+        "LAS",
+        "labels",
+    ]
     assert not re.search(r"  -( |$)", result.stdout, re.MULTILINE)  # no relations, no row
     dda = {line.split("  ")[0]: float(line.split()[-1]) for line in table[3:8]}
     assert table[8].startswith("95 % interval")
@@ -81,7 +89,8 @@ TREE = "( (S (NP-SBJ (DT the) (NN {noun})) (VP (VBD {verb}) (NP (JJ old) (NN {no
 
 @pytest.fixture
 def noted(environment, tmp_path):
-    """A function that runs a script with a fake program, and gives the result and the commands noted."""
+    """A function that runs a script with a fake program, and gives the result and the commands
+    noted."""
     venv, log = tmp_path / "venv", tmp_path / "log"
     (venv / "bin").mkdir(parents=True)
     for name, text in (("python", FAKE_PYTHON), ("vdgi", FAKE)):
@@ -103,8 +112,13 @@ def on_ud(presets, train, tests, more=""):
     commands = []
     for preset in presets:
         dev = " --dev UD_French/fr-ud-dev.conllu" if preset == "as_released" else ""
-        commands.append(f"train --train {train}{dev} --preset {preset}{more} --out out/{preset} --resume")
-        commands += [f"parse out/{preset} {path} -o out/{preset}/{t}.parsed.conllu" for t, path in tests.items()]
+        commands.append(
+            f"train --train {train}{dev} --preset {preset}{more} --out out/{preset} --resume"
+        )
+        commands += [
+            f"parse out/{preset} {path} -o out/{preset}/{t}.parsed.conllu"
+            for t, path in tests.items()
+        ]
     for stem, path in tests.items():
         parses = " ".join(f"out/{preset}/{stem}.parsed.conllu" for preset in presets)
         beside = " --published fr" if "UD_French" in train else ""
@@ -132,7 +146,11 @@ FRENCH = "UD_French/fr-ud-train.conllu", {"fr_x-ud-test": "more text/fr_x-ud-tes
     ],
 )
 def test_training_on_ud(noted, tmp_path, arguments, expected):
-    for name in ("UD_French/fr-ud-train.conllu", "UD_French/fr-ud-dev.conllu", FRENCH[1]["fr_x-ud-test"]):
+    for name in (
+        "UD_French/fr-ud-train.conllu",
+        "UD_French/fr-ud-dev.conllu",
+        FRENCH[1]["fr_x-ud-test"],
+    ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     result, commands = noted("train_ud.sh", *arguments, VDGI_RUN=str(tmp_path / "out"))
@@ -151,7 +169,11 @@ def test_training_on_ud(noted, tmp_path, arguments, expected):
         ("train_wsj.sh", ["--sample", "out"], "out: 0 files wsj_*.mrg; at least 10 are needed"),
         ("train_wsj.sh", ["--sample", "nix"], "nix: no such folder"),
         ("train_wsj.sh", ["ptb", "--glove", "nix"], "--glove nix: no such file"),
-        ("train_wsj.sh", ["ptb"], "ptb: no files wsj_0200.mrg ... of section 02; if it is a sample"),
+        (
+            "train_wsj.sh",
+            ["ptb"],
+            "ptb: no files wsj_0200.mrg ... of section 02; if it is a sample",
+        ),
         (
             "train_wsj.sh",
             ["few"],
@@ -175,7 +197,9 @@ def wsj(noted, tmp_path):
         (tmp_path / "deep" / "ptb" / section).mkdir(parents=True)
         for number in range(10):
             (tmp_path / "deep" / "ptb" / section / f"wsj_{section}{number:02}.mrg").touch()
-    return lambda *arguments, **more: noted("train_wsj.sh", *arguments, **{"VDGI_RUN": str(tmp_path / "out"), **more})
+    return lambda *arguments, **more: noted(
+        "train_wsj.sh", *arguments, **{"VDGI_RUN": str(tmp_path / "out"), **more}
+    )
 
 
 VECTORS = "run/vectors.py out/data/train.conllu out/data/vectors.vec"
@@ -185,10 +209,16 @@ END = ["experiment paper-wsj --data out/data --out out", "experiment table out -
 
 def test_the_treebank_is_converted_and_every_row_is_run(wsj):
     parts = {"train": "2-21", "dev": "22", "test": "23"}
-    made = [f"convert wsj deep/ptb --sections {n} -o out/data/{part}.conllu" for part, n in parts.items()]
+    made = [
+        f"convert wsj deep/ptb --sections {n} -o out/data/{part}.conllu"
+        for part, n in parts.items()
+    ]
     result, commands = wsj("deep/ptb")
     assert (result.returncode, commands) == (0, [*made, VECTORS, CLUSTERS, *END])
-    assert "trained on sections 2-21, dev section 22, test section 23.\nWord vectors are made" in result.stdout
+    assert (
+        "trained on sections 2-21, dev section 22, test section 23.\nWord vectors are made"
+        in result.stdout
+    )
     assert "word vectors are made from the training text" in result.stderr
     # Run again, only what is not there is made; the experiment knows by itself what is done.
     _, commands = wsj("deep/ptb", "--", "--jobs", "2", "--only", "RL-BL")
@@ -197,7 +227,9 @@ def test_the_treebank_is_converted_and_every_row_is_run(wsj):
 
 def test_a_sample_is_found_however_deep_it_lies(wsj, tmp_path):
     parts = {"train": "1-24", "dev": "25-27", "test": "28-30"}
-    made = [f"convert wsj deep/ptb --files {n} -o out/data/{part}.conllu" for part, n in parts.items()]
+    made = [
+        f"convert wsj deep/ptb --files {n} -o out/data/{part}.conllu" for part, n in parts.items()
+    ]
     (tmp_path / "glove.txt.gz").touch()
     result, commands = wsj("--sample", ".", "--quick", "--glove", "glove.txt.gz")
     quick = f"{END[0]} --seeds 1 --only UniversalRules L-WeaklySupervised"
@@ -211,7 +243,8 @@ def test_a_sample_is_found_however_deep_it_lies(wsj, tmp_path):
 
 @pytest.mark.slow
 def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
-    """All steps in earnest, on twenty files of invented trees, with two systems of a plan of its own."""
+    """All steps in earnest, on twenty files of invented trees, with two systems of a plan of its
+    own."""
     folder = tmp_path / "sample"
     folder.mkdir()
     for number in range(20):
@@ -231,14 +264,22 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
     )
     env = {**environment, "VDGI_RUN": str(tmp_path / "out"), "VDGI_PLAN": "plan.toml"}
     (tmp_path / "glove.txt").write_text("noun0 1 2 3\nverb1 4 5 6\n")
-    result = run("train_wsj.sh", "--sample", "sample", "--glove", "glove.txt", env=env, cwd=tmp_path)
+    result = run(
+        "train_wsj.sh", "--sample", "sample", "--glove", "glove.txt", env=env, cwd=tmp_path
+    )
     assert result.returncode == 0, result.stderr
-    rows = dict(re.findall(r"^\| &nbsp;&nbsp;(\S+) \(here\)(?: †)? \| (.*) \|$", result.stdout, re.MULTILINE))
+    rows = dict(
+        re.findall(
+            r"^\| &nbsp;&nbsp;(\S+) \(here\)(?: †)? \| (.*) \|$", result.stdout, re.MULTILINE
+        )
+    )
     for name in ("L-WeaklySupervised", "UniversalRules"):
         short, every = (float(cell) for cell in rows[name].split(" | "))
         assert 0 <= short == every <= 100  # all sentences have five words
     assert "| UniversalRules | 54.7 (58.2) | 37.8 (39.3) |" in result.stdout
-    own, published = re.split(r"\nA sample of the WSJ, NOT the paper's data: .*\n.*\n.*\n\n", result.stdout)
+    own, published = re.split(
+        r"\nA sample of the WSJ, NOT the paper's data: .*\n.*\n.*\n\n", result.stdout
+    )
     assert (own.count("DDA, protocol"), re.findall(r"^Li\S+", published, re.MULTILINE)) == (
         1,
         ["Li2019-T4", "Li2019-T5"],
@@ -253,7 +294,8 @@ def test_a_small_treebank_is_set_beside_the_paper(environment, tmp_path):
     settings = (run_folder / "settings.toml").read_text(encoding="utf-8")
     assert 'tags = "xpos"' in settings
     log = (run_folder / "log.txt").read_text(encoding="utf-8")
-    assert re.search(r"vectors: 2 of \d+ words .*, 3 dimensions, .*vectors\.vec", log)  # no header: GloVe
+    # no header: GloVe
+    assert re.search(r"vectors: 2 of \d+ words .*, 3 dimensions, .*vectors\.vec", log)
     assert re.search(r"clusters: (\d+) of \1 words, (9|1\d) classes", log)
 
 
@@ -262,7 +304,9 @@ def test_vectors_are_learnt_from_text(tmp_path):
     rng = np.random.default_rng(1)
     sorts = {"mmm": ["aaa", "bbb", "ccc"], "nnn": ["xxx", "yyy", "zzz"]}
     lines = [
-        f"{rng.choice(sort)} {frame} {rng.choice(sort).upper()}\n" for frame, sort in sorts.items() for _ in range(100)
+        f"{rng.choice(sort)} {frame} {rng.choice(sort).upper()}\n"
+        for frame, sort in sorts.items()
+        for _ in range(100)
     ]
     (tmp_path / "a b.txt").write_text("".join(lines))
     command = [sys.executable, "run/vectors.py", str(tmp_path / "a b.txt")]
@@ -274,7 +318,8 @@ def test_vectors_are_learnt_from_text(tmp_path):
     alike = units @ units.T
     assert min(alike[:3, :3].min(), alike[3:, 3:].min()) > alike[:3, 3:].max()
     assert (
-        "run/vectors.py TEXT... OUT.vec" in subprocess.run(command[:2], cwd=ROOT, capture_output=True, text=True).stderr
+        "run/vectors.py TEXT... OUT.vec"
+        in subprocess.run(command[:2], cwd=ROOT, capture_output=True, text=True).stderr
     )
 
 
@@ -289,7 +334,9 @@ esac
 """Stands for the tools of the development; the one of this name, with these arguments, fails."""
 
 
-@pytest.mark.parametrize("failing", ["none", "codespell", "mypy", "npm run", "python -m pytest", "python -m fuzz"])
+@pytest.mark.parametrize(
+    "failing", ["none", "codespell", "mypy", "npm run", "python -m pytest", "python -m fuzz"]
+)
 def test_whatever_fails_the_script_of_the_tests_fails(environment, tmp_path, failing):
     (tmp_path / "bin").mkdir()
     for name in ("python", "ruff", "codespell", "mypy", "lint-imports", "npm"):

@@ -1,4 +1,5 @@
-"""The tutorial and the page about trees: their commands run in order, and print the lines that they show."""
+"""The tutorial and the page about trees: their commands run in order, and print the lines that they
+show."""
 
 from __future__ import annotations
 
@@ -35,18 +36,26 @@ def steps(page: str) -> Iterator[tuple[str, list[str]]]:
 def test_pages_run_as_they_are_shown(folder: Path, vdgi: Vdgi, page: str) -> None:
     environment = {**os.environ, "DEMO": str(ROOT / "resources" / "demo")}
     if page == "tutorial":
-        pytest.importorskip("udtools", reason="the validator, of the extra validate, is not installed")
+        pytest.importorskip(
+            "udtools", reason="the validator, of the extra validate, is not installed"
+        )
     n_lines = 0
     for command, shown in steps(page):
         words = shlex.split(command)
         if words[0] == "vdgi":
-            status = next((number for said, number in ENDS.items() if any(said in line for line in shown)), 0)
+            status = next(
+                (number for said, number in ENDS.items() if any(said in line for line in shown)), 0
+            )
             result = vdgi(*words[1:])
             assert result.status == status, result.err
             printed = result.out + result.err
         else:
             finished = subprocess.run(
-                ["bash", "-c", command], env=environment, capture_output=True, text=True, check=False
+                ["bash", "-c", command],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert finished.returncode == 0, finished.stderr
             printed = finished.stdout

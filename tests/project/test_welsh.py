@@ -29,7 +29,9 @@ def test_it_follows_universal_dependencies_but_for_the_trees() -> None:
     assert found == {NO_HEADS}
 
 
-def test_the_features_of_a_word_form_follow_from_its_tag_and_lemma(tagged: list[conllu.TokenList]) -> None:
+def test_the_features_of_a_word_form_follow_from_its_tag_and_lemma(
+    tagged: list[conllu.TokenList],
+) -> None:
     """Wrong features are worse than none: one analysis of a form has one set of them."""
     features: dict[tuple[str, str, str], set[str]] = {}
     for word in (word for sentence in tagged for word in sentence):
@@ -38,7 +40,9 @@ def test_the_features_of_a_word_form_follow_from_its_tag_and_lemma(tagged: list[
     assert {key: found for key, found in features.items() if len(found) > 1} == {}
 
 
-def test_a_saved_parser_knows_the_verb_order_of_the_text_that_it_was_adapted_to(tmp_path: Path) -> None:
+def test_a_saved_parser_knows_the_verb_order_of_the_text_that_it_was_adapted_to(
+    tmp_path: Path,
+) -> None:
     """Otherwise it would find other relations: a few sentences do not tell it."""
     parser = dynet_vdgi.load("universal").adapted(TAGGED)
     parser.save(tmp_path / "my.vdgi")
@@ -59,6 +63,9 @@ def test_the_page_on_raw_text_makes_trees_of_the_story(folder: Path, vdgi: Vdgi)
     for line in block.splitlines()[1:]:
         vdgi.good(*shlex.split(line, comments=True)[1:])
     trees = list(dynet_vdgi.read("welsh.trees.conllu"))
-    assert " ".join(" ".join(tree.forms) for tree in trees).replace(" .", ".").replace(" 'r", "'r") == STORY
+    assert (
+        " ".join(" ".join(tree.forms) for tree in trees).replace(" .", ".").replace(" 'r", "'r")
+        == STORY
+    )
     assert all(tree.heads is not None for tree in trees)
     assert " ".join(trees[0].tags) == "VERB DET NOUN NOUN ADJ ADP DET NOUN PUNCT"

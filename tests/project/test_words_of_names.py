@@ -1,8 +1,9 @@
-"""Names say what a thing is: `found`, `told` and their like are used no more, and go where they still are.
+"""Names say what a thing is: `found`, `told` and their like are used no more, and go where they
+still are.
 
-`names_to_replace.txt` counts them by module. A module may get fewer of them, never more; when you rename some, run
-`VDGI_REGENERATE=1 pytest tests/project/test_words_of_names.py`, which writes today's counts and refuses larger ones (it
-takes any where the file is missing).
+`names_to_replace.txt` counts them by module. A module may get fewer of them, never more; when you
+rename some, run `VDGI_REGENERATE=1 pytest tests/project/test_words_of_names.py`, which writes
+today's counts and refuses larger ones (it takes any where the file is missing).
 """
 
 from __future__ import annotations
@@ -20,7 +21,21 @@ VAGUE = frozenset(["found", "told", "said", "its", "own", "known", "kept", "in_s
 """Names that do not say what is found, told or kept: write `tags`, `heads`, `message`, `rows` ..."""
 
 VAGUE_CONSTANTS = frozenset(
-    ["FEW", "MORE", "LONGEST", "NOTHING", "EVEN", "SMALL", "LITTLE", "AHEAD", "MANY", "SHOWN", "OFTEN", "RARE", "LEAST"]
+    [
+        "FEW",
+        "MORE",
+        "LONGEST",
+        "NOTHING",
+        "EVEN",
+        "SMALL",
+        "LITTLE",
+        "AHEAD",
+        "MANY",
+        "SHOWN",
+        "OFTEN",
+        "RARE",
+        "LEAST",
+    ]
 )
 """Numbers without a noun: write what is counted, such as `FEW_SENTENCES`, `LONGEST_ENDING`."""
 
@@ -49,13 +64,18 @@ def vague_names(text: str) -> list[str]:
 def counts_of_today() -> Counter[str]:
     paths = sorted(PACKAGE.rglob("*.py"))
     counts = {
-        path.relative_to(PACKAGE).as_posix(): len(vague_names(path.read_text(encoding="utf-8"))) for path in paths
+        path.relative_to(PACKAGE).as_posix(): len(vague_names(path.read_text(encoding="utf-8")))
+        for path in paths
     }
     return Counter({module: count for module, count in counts.items() if count})
 
 
 def counts_allowed() -> Counter[str]:
-    rows = [line.split() for line in COUNTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    rows = [
+        line.split()
+        for line in COUNTS.read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    ]
     return Counter({module: int(count) for count, module in rows})
 
 
@@ -63,7 +83,11 @@ def test_no_module_gets_more_vague_names() -> None:
     regenerates = bool(os.environ.get("VDGI_REGENERATE"))
     today = counts_of_today()
     allowed = today if regenerates and not COUNTS.exists() else counts_allowed()
-    more = {module: (allowed[module], count) for module, count in today.items() if count > allowed[module]}
+    more = {
+        module: (allowed[module], count)
+        for module, count in today.items()
+        if count > allowed[module]
+    }
     assert more == {}, "name the thing: see the list of words in CONTRIBUTING.md"
     if regenerates:
         first = "# Names such as `found` and `told` by module, to be replaced: test_words_of_names.py.\n"

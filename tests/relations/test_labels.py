@@ -37,7 +37,12 @@ def sentence(tags, heads, feats=(), gaps=()):
 
 def test_the_first_rule_that_holds_counts():
     rules = "root ROOT *\nnsubj VERB NOUN left\nobj VERB NOUN"
-    assert labels_of(rules, sentence("NOUN VERB NOUN X", (2, 0, 2, 2))) == ("nsubj", "root", "obj", "dep")
+    assert labels_of(rules, sentence("NOUN VERB NOUN X", (2, 0, 2, 2))) == (
+        "nsubj",
+        "root",
+        "obj",
+        "dep",
+    )
 
 
 # Words: 1 NOUN with an adposition (3), 2 VERB, the root, 4 NOUN, 5 VERB.
@@ -84,20 +89,37 @@ def test_conditions(condition, words):
 
 def test_outer_is_a_noun_without_adposition_farther_out_on_the_same_side():
     rules = "obj VERB NOUN outer"
-    assert labels_of(rules, sentence("NOUN NOUN VERB NOUN", (3, 3, 0, 3))) == ("dep", "obj", "dep", "dep")
+    assert labels_of(rules, sentence("NOUN NOUN VERB NOUN", (3, 3, 0, 3))) == (
+        "dep",
+        "obj",
+        "dep",
+        "dep",
+    )
     assert labels_of(rules, sentence("ADP NOUN NOUN VERB", (2, 4, 4, 0))) == ("dep",) * 4
     assert labels_of(rules, sentence("VERB NOUN PRON", (0, 1, 1))) == ("dep", "obj", "dep")
 
 
 def test_inner_and_across_are_about_nouns_without_adposition_of_the_same_head():
     inner, across = "obj VERB NOUN inner", "obj VERB NOUN across"
-    assert labels_of(inner, sentence("NOUN NOUN VERB NOUN", (3, 3, 0, 3))) == ("obj", "dep", "dep", "dep")
+    assert labels_of(inner, sentence("NOUN NOUN VERB NOUN", (3, 3, 0, 3))) == (
+        "obj",
+        "dep",
+        "dep",
+        "dep",
+    )
     assert labels_of(inner, sentence("VERB ADP NOUN NOUN", (0, 3, 1, 1))) == ("dep",) * 4
-    assert labels_of(across, sentence("NOUN NOUN VERB NOUN", (3, 2, 0, 3))) == ("obj", "dep", "dep", "obj")
+    assert labels_of(across, sentence("NOUN NOUN VERB NOUN", (3, 2, 0, 3))) == (
+        "obj",
+        "dep",
+        "dep",
+        "obj",
+    )
     assert labels_of(across, sentence("NOUN VERB", (2, 0))) == ("dep", "dep")
 
 
-@pytest.mark.parametrize(("condition", "order"), [("verb-final", VerbOrder.FINAL), ("verb-initial", VerbOrder.INITIAL)])
+@pytest.mark.parametrize(
+    ("condition", "order"), [("verb-final", VerbOrder.FINAL), ("verb-initial", VerbOrder.INITIAL)]
+)
 def test_where_verbs_stand_is_a_property_of_the_text(condition, order):
     rules = f"obj VERB NOUN {condition}"
     for other in VerbOrder:
@@ -150,14 +172,19 @@ def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
             root_tag = one.tags[one.heads.index(0)]
             for word, relation in zip(kept, labelled.deprels) if root_tag != "PUNCT" else ():
                 assert relations[word - 1] == relation
-            removed = [word for word in range(1, len(one) + 1) if word not in kept and one.heads[word - 1]]
+            removed = [
+                word for word in range(1, len(one) + 1) if word not in kept and one.heads[word - 1]
+            ]
             assert {relations[word - 1] for word in removed} <= {"punct"}
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("a\x07b VERB NOUN", "t:2: the label 'a\\x07b' has a character that CoNLL-U does not allow"),
+        (
+            "a\x07b VERB NOUN",
+            "t:2: the label 'a\\x07b' has a character that CoNLL-U does not allow",
+        ),
         ("_ VERB NOUN", "t:2: the label '_' is none"),
         (f"{'x' * 201} VERB NOUN", "is longer than 200 characters"),
         ("nsubj VERB", "t:2: expected label, head tags, dependent tags and conditions"),
@@ -165,7 +192,10 @@ def test_whole_sentences_are_labelled_as_they_are_without_punctuation(share):
         ("nsubj VERB|QQ NOUN", "t:2: 'QQ' is no universal tag and no class"),
         ("nsubj VERB NOUN lefft", "t:2: no condition 'lefft'; did you mean 'left'"),
         ("nsubj VERB NOUN chidl:ADP", "t:2: no condition 'chidl:ADP'; did you mean 'child'"),
-        ("nsubj VERB NOUN child:ADPP", "t:2: 'ADPP' is no universal tag and no class; did you mean 'ADP'"),
+        (
+            "nsubj VERB NOUN child:ADPP",
+            "t:2: 'ADPP' is no universal tag and no class; did you mean 'ADP'",
+        ),
         ("nsubj VERB NOUN head:Inf", "t:2: expected a feature, such as Case=Acc|Gen; found: Inf"),
         ("nsubj VERB NOUN Case=", "t:2: expected a feature, such as Case=Acc|Gen; found: Case="),
         ("nsubj VERB NOUN Case=Acc||Gen", "t:2: expected a feature"),
@@ -241,7 +271,8 @@ def test_trees_with_several_subjects_of_a_word_teach_that():
         replace(
             one,
             deprels=tuple(
-                "obj" if h and h < d and r == "nsubj" else r for d, (h, r) in enumerate(zip(one.heads, one.deprels), 1)
+                "obj" if h and h < d and r == "nsubj" else r
+                for d, (h, r) in enumerate(zip(one.heads, one.deprels), 1)
             ),
         )
         for one in gold
@@ -280,8 +311,12 @@ def other_labels(one):
 
 RENAMED = {
     "upper case": str.upper,
-    "another script": lambda name: "".join(chr(0x915 + ord(c) - ord("a")) if c.isalpha() else c for c in name),
-    "several parts in one": lambda name: f"comp:{name}@x" if name in ("nsubj", "obj", "obl") else f"my.{name}",
+    "another script": lambda name: "".join(
+        chr(0x915 + ord(c) - ord("a")) if c.isalpha() else c for c in name
+    ),
+    "several parts in one": lambda name: (
+        f"comp:{name}@x" if name in ("nsubj", "obj", "obl") else f"my.{name}"
+    ),
 }
 
 
@@ -296,7 +331,9 @@ def test_relations_with_other_names_are_learnt_as_well(names):
     others = [renamed(one, new) for one in gold]
     theirs = Labeller(UD2, log2_buckets=14).fit(others).predict([renamed(one, new) for one in test])
     seen = {relation for one in gold for relation in one.deprels}
-    pairs = [pair for a, b in zip(ours, theirs) for pair in zip(a.deprels, b.deprels) if pair[0] in seen]
+    pairs = [
+        pair for a, b in zip(ours, theirs) for pair in zip(a.deprels, b.deprels) if pair[0] in seen
+    ]
     assert sum(new(a) != b for a, b in pairs) <= len(pairs) // 50
     assert {b for _, b in pairs} <= {new(relation) for relation in seen}
 
@@ -310,7 +347,11 @@ def test_roots_and_punctuation_are_called_what_the_trees_call_them():
 
 
 def damaged(**changes):
-    stored = {"names": [*LABELS, "Subj", "Subj:x"], "starts": list(range(len(LABELS))), "closed": []}
+    stored = {
+        "names": [*LABELS, "Subj", "Subj:x"],
+        "starts": list(range(len(LABELS))),
+        "closed": [],
+    }
     return np.frombuffer(json.dumps({**stored, **changes}).encode(), np.uint8)
 
 

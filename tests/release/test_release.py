@@ -1,4 +1,5 @@
-"""`vdgi release`: what is taken, its names, its split, its papers, and what the validator says of it."""
+"""`vdgi release`: what is taken, its names, its split, its papers, and what the validator says of
+it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ from dynet_vdgi.release.split import PARTS, shortfall, split
 from dynet_vdgi.system import files
 from dynet_vdgi.validation import udtools
 
-needs_udtools = pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")
+needs_udtools = pytest.mark.skipif(
+    importlib.util.find_spec("udtools") is None, reason="udtools is not installed"
+)
 
 NAMED = ["--code", "en", "--name", "Mine"]
 TEST = "R/en_mine-ud-test.conllu"
@@ -52,7 +55,9 @@ VALUES = {
 }
 
 
-def sentence(name: str = "", noun: str = "Dogs", by: str = "anna", *, comments: str = "", last: str = "_") -> str:
+def sentence(
+    name: str = "", noun: str = "Dogs", by: str = "anna", *, comments: str = "", last: str = "_"
+) -> str:
     """A sentence of three words, confirmed by somebody; `last`: MISC of the full stop."""
     mark = f"HeadBy={by}|LabelBy={by}" if by else "_"
     rows = [
@@ -84,7 +89,9 @@ def write(name: str, *texts: str) -> str:
 def fill(**changes: str) -> None:
     """Fills the TOML file in."""
     values = VALUES | {key.replace("_", " "): value for key, value in changes.items()}
-    TOML.write_text("".join(f'"{key}" = "{value}"\n' for key, value in values.items()), encoding="utf-8")
+    TOML.write_text(
+        "".join(f'"{key}" = "{value}"\n' for key, value in values.items()), encoding="utf-8"
+    )
 
 
 def complete(vdgi: Vdgi) -> None:
@@ -97,7 +104,11 @@ def complete(vdgi: Vdgi) -> None:
 
 def content() -> dict[str, tuple[bytes, int]]:
     """Bytes and time of each file of the release."""
-    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("R").rglob("*") if path.is_file()}
+    return {
+        str(path): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in Path("R").rglob("*")
+        if path.is_file()
+    }
 
 
 def sent_ids(path: str = TEST) -> list[str]:
@@ -106,8 +117,14 @@ def sent_ids(path: str = TEST) -> list[str]:
 
 
 @needs_udtools
-def test_a_release_is_whole_and_valid_and_a_second_run_changes_nothing(vdgi: Vdgi, folder: Path) -> None:
-    write("a.conllu", sentence("1", comments="# newdoc id = a.txt\n# newpar\n", last="SpacesAfter=\\n"), sentence("2"))
+def test_a_release_is_whole_and_valid_and_a_second_run_changes_nothing(
+    vdgi: Vdgi, folder: Path
+) -> None:
+    write(
+        "a.conllu",
+        sentence("1", comments="# newdoc id = a.txt\n# newpar\n", last="SpacesAfter=\\n"),
+        sentence("2"),
+    )
     first = vdgi("release", "R", *NAMED, "a.conllu")
     assert first.status == 4
     assert first.out == "udvalidate --lang=en --level=5: 0 errors, 0 warnings\n"
@@ -116,7 +133,13 @@ def test_a_release_is_whole_and_valid_and_a_second_run_changes_nothing(vdgi: Vdg
     fill()
     assert "written: README.md, LICENSE.txt" in vdgi.good("release", "R", *NAMED, "a.conllu").err
     names = {str(path.relative_to("R")) for path in map(Path, content())}
-    papers = {"README.md", "LICENSE.txt", "CONTRIBUTING.md", "stats.xml", "not-to-release/release.toml"}
+    papers = {
+        "README.md",
+        "LICENSE.txt",
+        "CONTRIBUTING.md",
+        "stats.xml",
+        "not-to-release/release.toml",
+    }
     assert names == {Path(TEST).name, *papers}
     before = content()
     again = vdgi.good("release", "R", *NAMED, "a.conllu")
@@ -124,17 +147,32 @@ def test_a_release_is_whole_and_valid_and_a_second_run_changes_nothing(vdgi: Vdg
     assert content() == before
     assert sent_ids() == ["a-1", "a-2"]
     readme = Path("R/README.md").read_text(encoding="utf-8")
-    begin = "<pre>\n=== Machine-readable metadata (DO NOT REMOVE!) " + 32 * "=" + "\nData available since: UD v2.19\n"
+    begin = (
+        "<pre>\n=== Machine-readable metadata (DO NOT REMOVE!) "
+        + 32 * "="
+        + "\nData available since: UD v2.19\n"
+    )
     assert begin in readme
     assert readme.endswith("Contact: anna@example.org\n" + 79 * "=" + "\n</pre>\n")
-    sections = ["Summary", "Introduction", "Data split", "Annotation", "Acknowledgments", "Changelog"]
-    assert [line for line in readme.split("\n") if line.startswith("# ")] == [f"# {title}" for title in sections]
+    sections = [
+        "Summary",
+        "Introduction",
+        "Data split",
+        "Annotation",
+        "Acknowledgments",
+        "Changelog",
+    ]
+    assert [line for line in readme.split("\n") if line.startswith("# ")] == [
+        f"# {title}" for title in sections
+    ]
     assert "| anna | 4 | 4 | 0 | 0 | 0 | 0 |" in readme
     assert "by-sa/4.0" in Path("R/LICENSE.txt").read_text(encoding="utf-8")
 
 
 @needs_udtools
-def test_errors_are_listed_by_rule_with_the_first_place_in_the_annotated_file(vdgi: Vdgi, folder: Path) -> None:
+def test_errors_are_listed_by_rule_with_the_first_place_in_the_annotated_file(
+    vdgi: Vdgi, folder: Path
+) -> None:
     wrong = sentence("y").replace("nsubj", "det")
     write("a.conllu", sentence("x"), wrong, wrong.replace("= y", "= z"))
     found = vdgi("release", "R", "--code", "qqq", "--name", "Mine", "a.conllu")
@@ -143,7 +181,9 @@ def test_errors_are_listed_by_rule_with_the_first_place_in_the_annotated_file(vd
     assert lines[0] == "2 errors: rel-upos-det (level 3)"
     assert lines[1].startswith("  a.conllu:9: ")  # an empty line, and comments, are before it
     assert lines[2:] == ["  and 1 more", "udvalidate --lang=ud --level=3: 2 errors, 0 warnings"]
-    assert Path("a.conllu").read_text(encoding="utf-8").split("\n")[8].startswith("1\tDogs\tdog\tNOUN")
+    assert (
+        Path("a.conllu").read_text(encoding="utf-8").split("\n")[8].startswith("1\tDogs\tdog\tNOUN")
+    )
     assert "2 errors found" in found.err
 
 
@@ -153,15 +193,28 @@ def test_without_the_validator_the_release_is_written_and_the_message_says_how_t
     monkeypatch.setattr(udtools, "command", lambda language="", level="": None)
     write("a.conllu", sentence("x"))
     found = vdgi("release", "R", *NAMED, "a.conllu")
-    assert (found.status, "is not installed: " in found.err, "validate" in found.err) == (2, True, True)
+    assert (found.status, "is not installed: " in found.err, "validate" in found.err) == (
+        2,
+        True,
+        True,
+    )
     assert sent_ids() == ["x"]
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_marks_notes_and_spaces_are_taken_out_and_everything_else_stays(vdgi: Vdgi, folder: Path) -> None:
+def test_marks_notes_and_spaces_are_taken_out_and_everything_else_stays(
+    vdgi: Vdgi, folder: Path
+) -> None:
     more = "# newdoc id = d\n# flag = look again\n# note = ask Anna\n# guess = 01234567\n# text_en = Dogs!\n"
-    text = sentence("x", comments=more, last="Gloss=stop|SpacesAfter=\\s\\n|HeadConf=0.51|TagConf=0.4|Note=?|TagBy=ben")
-    write("a.conllu", text.replace("Number=Plur\t2\tnsubj\t_\t", "Number=Plur\t2\tnsubj\t2:nsubj\tRef=a|"))
+    text = sentence(
+        "x",
+        comments=more,
+        last="Gloss=stop|SpacesAfter=\\s\\n|HeadConf=0.51|TagConf=0.4|Note=?|TagBy=ben",
+    )
+    write(
+        "a.conllu",
+        text.replace("Number=Plur\t2\tnsubj\t_\t", "Number=Plur\t2\tnsubj\t2:nsubj\tRef=a|"),
+    )
     vdgi("release", "R", *NAMED, "a.conllu")
     assert Path(TEST).read_text(encoding="utf-8") == (
         "# newdoc id = d\n# sent_id = x\n# text = Dogs bark.\n# text_en = Dogs!\n"
@@ -173,7 +226,9 @@ def test_marks_notes_and_spaces_are_taken_out_and_everything_else_stays(vdgi: Vd
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_what_is_finished_is_as_the_journal_has_it_and_no_working_file_is_touched(vdgi: Vdgi, folder: Path) -> None:
+def test_what_is_finished_is_as_the_journal_has_it_and_no_working_file_is_touched(
+    vdgi: Vdgi, folder: Path
+) -> None:
     path = tiny.write(Path("a.conllu"), 4, heads=False)
     session = guessed(Session(str(path), "anna"))
     marked = session.sentences[1]
@@ -206,7 +261,9 @@ def test_all_takes_other_trees_but_not_what_has_no_tags_or_head(vdgi: Vdgi, fold
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_faulty_tree_is_refused_with_its_place_before_anybody_has_opened_the_file(vdgi: Vdgi, folder: Path) -> None:
+def test_a_faulty_tree_is_refused_with_its_place_before_anybody_has_opened_the_file(
+    vdgi: Vdgi, folder: Path
+) -> None:
     write("a.conllu", sentence("x", by=""), sentence("y", by="").replace("\t2\tnsubj", "\t0\troot"))
     found = vdgi("release", "R", *NAMED, "a.conllu", "--all")
     assert found.status == 3
@@ -230,32 +287,57 @@ def test_paragraphs_go_on_where_sentences_are_left_out(vdgi: Vdgi, folder: Path)
     write("a.conllu", texts(""))
     vdgi("release", "R", *NAMED, "a.conllu")
     lines = Path(TEST).read_text(encoding="utf-8").split("\n")
-    comments = "# newdoc id = a/# newpar/# sent_id = a-1/# sent_id = a-3/# newpar id = p/# sent_id = a-5"
-    assert [line for line in lines if line[:2] == "# " and "text" not in line] == comments.split("/")
+    comments = (
+        "# newdoc id = a/# newpar/# sent_id = a-1/# sent_id = a-3/# newpar id = p/# sent_id = a-5"
+    )
+    assert [line for line in lines if line[:2] == "# " and "text" not in line] == comments.split(
+        "/"
+    )
     assert [line[-1] for line in lines if line[:2] == "3\t"] == ["_", "_", "_"]
     write("a.conllu", texts("anna"))
     vdgi("release", "R", *NAMED, "a.conllu")
     lines = Path(TEST).read_text(encoding="utf-8").split("\n")
-    assert [line.rpartition("\t")[2] for line in lines if line[:2] == "3\t"] == ["SpaceAfter=No", "_", "_", "_", "_"]
+    assert [line.rpartition("\t")[2] for line in lines if line[:2] == "3\t"] == [
+        "SpaceAfter=No",
+        "_",
+        "_",
+        "_",
+        "_",
+    ]
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_text_is_made_where_there_is_none_and_invisible_characters_are_no_space(vdgi: Vdgi, folder: Path) -> None:
+def test_a_text_is_made_where_there_is_none_and_invisible_characters_are_no_space(
+    vdgi: Vdgi, folder: Path
+) -> None:
     text = sentence("x").replace("# text = Dogs bark.\n", "")
     khmer = (
-        sentence("y").replace("Dogs bark.", "Dogsbark.").replace("HeadBy=anna|", "HeadBy=anna|SpacesAfter=\\u200b|", 1)
+        sentence("y")
+        .replace("Dogs bark.", "Dogsbark.")
+        .replace("HeadBy=anna|", "HeadBy=anna|SpacesAfter=\\u200b|", 1)
     )
     write("a.conllu", text, khmer)
     vdgi("release", "R", *NAMED, "a.conllu")
     lines = Path(TEST).read_text(encoding="utf-8").split("\n")
-    assert [line for line in lines if line.startswith("# text")] == ["# text = Dogs bark.", "# text = Dogsbark."]
+    assert [line for line in lines if line.startswith("# text")] == [
+        "# text = Dogs bark.",
+        "# text = Dogsbark.",
+    ]
     assert [line.split("\t")[9] for line in lines if line[:2] == "1\t"] == ["_", "SpaceAfter=No"]
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_texts_that_are_not_those_of_the_words_are_all_listed_and_nothing_is_written(vdgi: Vdgi, folder: Path) -> None:
+def test_texts_that_are_not_those_of_the_words_are_all_listed_and_nothing_is_written(
+    vdgi: Vdgi, folder: Path
+) -> None:
     wrong = sentence("x").replace("# text = Dogs", "# text = Cats")
-    write("a.conllu", sentence("w"), wrong, sentence("y"), sentence("z").replace("Dogs bark.\n", "Dogs bark .\n"))
+    write(
+        "a.conllu",
+        sentence("w"),
+        wrong,
+        sentence("y"),
+        sentence("z").replace("Dogs bark.\n", "Dogs bark .\n"),
+    )
     found = vdgi("release", "R", *NAMED, "a.conllu")
     assert found.status == 3
     assert found.out.splitlines() == [
@@ -267,13 +349,21 @@ def test_texts_that_are_not_those_of_the_words_are_all_listed_and_nothing_is_wri
 
 
 BAD = {
-    "a fault": ([sentence("x").replace("1\tDogs", "7\tDogs")], 3, "a.conllu:3: ID 7 where 1 was expected"),
+    "a fault": (
+        [sentence("x").replace("1\tDogs", "7\tDogs")],
+        3,
+        "a.conllu:3: ID 7 where 1 was expected",
+    ),
     "a document twice": (
         [sentence("x", comments="# newdoc id = d\n"), sentence("y", comments="# newdoc id = d\n")],
         3,
         "a.conllu:8: there is a document 'd' already (give it another # newdoc id)",
     ),
-    "nothing finished": ([sentence("x", by="").replace("_\n2", "HeadBy=anna\n2")], 2, "no sentence is finished"),
+    "nothing finished": (
+        [sentence("x", by="").replace("_\n2", "HeadBy=anna\n2")],
+        2,
+        "no sentence is finished",
+    ),
 }
 
 
@@ -290,21 +380,32 @@ def test_bad_files_are_refused_and_nothing_is_written(vdgi: Vdgi, folder: Path, 
 @pytest.mark.usefixtures("unchecked")
 def test_names_that_ud_would_not_take_are_refused(vdgi: Vdgi, folder: Path) -> None:
     write("a.conllu", sentence("x"))
-    for code, name in (("english", "Mine"), ("EN", "Mine"), ("en", "mine"), ("en", "My-Own"), ("en", "../Mine")):
+    for code, name in (
+        ("english", "Mine"),
+        ("EN", "Mine"),
+        ("en", "mine"),
+        ("en", "My-Own"),
+        ("en", "../Mine"),
+    ):
         assert vdgi("release", "R", "--code", code, "--name", name, "a.conllu").status == 2
     assert vdgi("release", "R", *NAMED, "-").status == 2
     assert not Path("R").exists()
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_folder_with_other_files_and_files_in_the_folder_are_refused(vdgi: Vdgi, folder: Path) -> None:
+def test_a_folder_with_other_files_and_files_in_the_folder_are_refused(
+    vdgi: Vdgi, folder: Path
+) -> None:
     write("a.conllu", sentence("x"))
     write("F", "a file")
     assert "F is a file" in vdgi("release", "F", *NAMED, "a.conllu").err
     Path("R").mkdir()
     write("R/README.md", "by hand")
     found = vdgi("release", "R", *NAMED, "a.conllu")
-    assert (found.status, "R holds what is no release of this treebank: README.md" in found.err) == (2, True)
+    assert (
+        found.status,
+        "R holds what is no release of this treebank: README.md" in found.err,
+    ) == (2, True)
     assert [path.name for path in Path("R").iterdir()] == ["README.md"]
     Path("R/README.md").unlink()
     Path("R/.git").mkdir()
@@ -313,7 +414,10 @@ def test_a_folder_with_other_files_and_files_in_the_folder_are_refused(vdgi: Vdg
     assert "notes.txt" in vdgi("release", "R", *NAMED, "a.conllu").err
     Path("R/notes.txt").unlink()
     Path("R/not-to-release/release.toml").rename("values")
-    assert "(move it away, or put its not-to-release/release.toml back)" in vdgi("release", "R", *NAMED, "a.conllu").err
+    assert (
+        "(move it away, or put its not-to-release/release.toml back)"
+        in vdgi("release", "R", *NAMED, "a.conllu").err
+    )
     Path("values").rename("R/not-to-release/release.toml")
     before = content()
     other = vdgi("release", "R", "--code", "en", "--name", "Other", "a.conllu")
@@ -359,15 +463,23 @@ def test_folders_that_cannot_be_written_are_named(vdgi: Vdgi, folder: Path) -> N
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_values_that_cannot_be_right_are_refused_and_nothing_is_written(vdgi: Vdgi, folder: Path) -> None:
+def test_values_that_cannot_be_right_are_refused_and_nothing_is_written(
+    vdgi: Vdgi, folder: Path
+) -> None:
     complete(vdgi)
     write("b.conllu", sentence("y"))
     before = {name: both for name, both in content().items() if name != str(TOML)}
     for change, message in (
         ({"UPOS": "automatic"}, "UPOS = 'automatic' (expected: one of: manual native"),
         ({"Licence": "CC BY 4.0"}, "there is no value 'Licence'; did you mean 'License'?"),
-        ({"Genre": "stories spoken"}, f"{TOML}:9: Genre = 'stories spoken': 'stories' is no genre of UD (expected: "),
-        ({"Contributors": "Maria Borg", "Contact": "maria"}, f"{TOML}:17: Contact = 'maria': 'maria' is no e-mail"),
+        (
+            {"Genre": "stories spoken"},
+            f"{TOML}:9: Genre = 'stories spoken': 'stories' is no genre of UD (expected: ",
+        ),
+        (
+            {"Contributors": "Maria Borg", "Contact": "maria"},
+            f"{TOML}:17: Contact = 'maria': 'maria' is no e-mail",
+        ),
     ):
         fill(**change)
         found = vdgi("release", "R", *NAMED, "a.conllu", "b.conllu")
@@ -383,13 +495,19 @@ def test_other_licences_need_a_text_and_what_people_wrote_stays(vdgi: Vdgi, fold
     vdgi("release", "R", *NAMED, "a.conllu")
     fill(License="GNU GPL 3", Genre="")
     found = vdgi("release", "R", *NAMED, "a.conllu")
-    assert found.err.splitlines()[-1] == f"{TOML}: 2 values missing: Genre, the text of the licence in LICENSE.txt"
+    assert (
+        found.err.splitlines()[-1]
+        == f"{TOML}: 2 values missing: Genre, the text of the licence in LICENSE.txt"
+    )
     write("R/LICENSE.txt", "GNU")
     write("R/CONTRIBUTING.md", "ask us")
     fill(License="CC BY 4.0", Genre="fiction\\nnews")
     vdgi.good("release", "R", *NAMED, "a.conllu")
     assert "\nGenre: fiction news\n" in Path("R/README.md").read_text(encoding="utf-8")
-    assert [Path("R", name).read_text() for name in ("LICENSE.txt", "CONTRIBUTING.md")] == ["GNU", "ask us"]
+    assert [Path("R", name).read_text() for name in ("LICENSE.txt", "CONTRIBUTING.md")] == [
+        "GNU",
+        "ask us",
+    ]
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -415,17 +533,30 @@ def test_statistics_count_what_ud_counts(vdgi: Vdgi, folder: Path) -> None:
     assert [tree.findtext(f"size/total/{unit}") for unit in units] == ["2", "7", "8", "1"]
     assert [tree.findtext(f"size/train/{unit}") for unit in units] == ["0", "0", "0", "0"]
     unique = {
-        name: tree.find(name).attrib["unique"] for name in ("lemmas", "forms", "fusions", "tags", "feats", "deps")
+        name: tree.find(name).attrib["unique"]
+        for name in ("lemmas", "forms", "fusions", "tags", "feats", "deps")
     }  # type: ignore[union-attr]
-    assert unique == {"lemmas": "6", "forms": "6", "fusions": "1", "tags": "5", "feats": "2", "deps": "5"}
-    feats = [(each.attrib["name"], each.attrib["value"], each.attrib["upos"], each.text) for each in tree.iter("feat")]
+    assert unique == {
+        "lemmas": "6",
+        "forms": "6",
+        "fusions": "1",
+        "tags": "5",
+        "feats": "2",
+        "deps": "5",
+    }
+    feats = [
+        (each.attrib["name"], each.attrib["value"], each.attrib["upos"], each.text)
+        for each in tree.iter("feat")
+    ]
     assert feats == [("Number", "Plur", "NOUN,VERB", "3"), ("VerbForm", "Fin", "AUX,VERB", "2")]
     assert "<!-- dogs, bark -->" in Path("R/stats.xml").read_text(encoding="utf-8")
     assert "- -" in Path("R/stats.xml").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_the_agreement_of_two_annotators_is_that_of_the_files_that_were_decided(vdgi: Vdgi, folder: Path) -> None:
+def test_the_agreement_of_two_annotators_is_that_of_the_files_that_were_decided(
+    vdgi: Vdgi, folder: Path
+) -> None:
     pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
     from dynet_vdgi.page.adjudication.decisions import Adjudication
 
@@ -448,15 +579,24 @@ def test_the_agreement_of_two_annotators_is_that_of_the_files_that_were_decided(
 @pytest.mark.usefixtures("unchecked")
 def test_names_are_kept_where_they_are_unique_and_no_mere_numbers(vdgi: Vdgi, folder: Path) -> None:
     write("a.conllu", sentence("x"), sentence("y"), sentence("y"), sentence(), sentence("7-2"))
-    write("b b.conllu", sentence("x", comments="# newdoc\n"), sentence("z", comments="# newdoc\n"), sentence("7"))
+    write(
+        "b b.conllu",
+        sentence("x", comments="# newdoc\n"),
+        sentence("z", comments="# newdoc\n"),
+        sentence("7"),
+    )
     vdgi("release", "R", *NAMED, "a.conllu", "b b.conllu")
     assert sent_ids() == ["x", "y", "a-3", "a-4", "a-7-2", "b_b-x", "z", "b_b-2-7"]
     lines = Path(TEST).read_text(encoding="utf-8").split("\n")
-    assert [line for line in lines if "newdoc" in line] == [f"# newdoc id = {name}" for name in ("a", "b_b", "b_b-2")]
+    assert [line for line in lines if "newdoc" in line] == [
+        f"# newdoc id = {name}" for name in ("a", "b_b", "b_b-2")
+    ]
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_names_of_a_file_are_those_of_its_sentences_whatever_the_file_is_called(vdgi: Vdgi, folder: Path) -> None:
+def test_names_of_a_file_are_those_of_its_sentences_whatever_the_file_is_called(
+    vdgi: Vdgi, folder: Path
+) -> None:
     write("a.conllu", sentence("x"), sentence())
     vdgi("release", "R", *NAMED, "a.conllu")
     for name, unnamed in (("b.conllu", "b-2"), (".conllu", "text-2")):
@@ -475,8 +615,13 @@ def test_names_and_parts_stay_whatever_is_finished_or_added(
     for name, value in {"LEAST": 30, "BOTH": 60, "DEV_FROM": 90, "LEAST_DEV": 15}.items():
         monkeypatch.setattr(splitting, name, value)
     rng = random.Random(seed)
-    names = {f"d{k}": [rng.choice(("", "s", f"{n}", f"s{n}")) for n in range(rng.randint(1, 9))] for k in range(16)}
-    texts = {doc: [f"{doc.capitalize()}x{n}" for n in range(len(own))] for doc, own in names.items()}
+    names = {
+        f"d{k}": [rng.choice(("", "s", f"{n}", f"s{n}")) for n in range(rng.randint(1, 9))]
+        for k in range(16)
+    }
+    texts = {
+        doc: [f"{doc.capitalize()}x{n}" for n in range(len(own))] for doc, own in names.items()
+    }
     finished: dict[str, set[int]] = {}
     known: dict[str, tuple[str, str]] = {}  # by text, the name and the part
     seen_parts: set[str] = set()
@@ -487,7 +632,10 @@ def test_names_and_parts_stay_whatever_is_finished_or_added(
             which |= {n for n in range(len(names[doc])) if rng.random() < 0.5}
         for doc, which in finished.items():
             pairs = enumerate(zip(names[doc], texts[doc]))
-            write(f"{doc}.conllu", *(sentence(own, noun, "anna" if n in which else "") for n, (own, noun) in pairs))
+            write(
+                f"{doc}.conllu",
+                *(sentence(own, noun, "anna" if n in which else "") for n, (own, noun) in pairs),
+            )
         docs = [doc for doc in finished if finished[doc]]
         rng.shuffle(docs)
         found = vdgi("release", "R", *NAMED, *(f"{doc}.conllu" for doc in docs))
@@ -495,13 +643,23 @@ def test_names_and_parts_stay_whatever_is_finished_or_added(
         now: dict[str, tuple[str, str]] = {}
         for part in PARTS:
             path = Path(f"R/en_mine-ud-{part}.conllu")
-            for block in path.read_text(encoding="utf-8").split("\n\n")[:-1] if path.exists() else ():
+            for block in (
+                path.read_text(encoding="utf-8").split("\n\n")[:-1] if path.exists() else ()
+            ):
                 lines = block.split("\n")
-                name = next(line.removeprefix("# sent_id = ") for line in lines if line.startswith("# sent_id"))
-                text = next(line.removeprefix("# text = ") for line in lines if line.startswith("# text"))
+                name = next(
+                    line.removeprefix("# sent_id = ")
+                    for line in lines
+                    if line.startswith("# sent_id")
+                )
+                text = next(
+                    line.removeprefix("# text = ") for line in lines if line.startswith("# text")
+                )
                 now[text] = name, part
                 seen_parts.add(part)
-        assert len({name for name, _ in now.values()}) == len(now) == sum(map(len, finished.values()))
+        assert (
+            len({name for name, _ in now.values()}) == len(now) == sum(map(len, finished.values()))
+        )
         assert {text: now[text] for text in known} == known
         known = now
     assert seen_parts >= {"train", "test"}
@@ -569,7 +727,9 @@ def test_no_document_moves_when_others_come(sizes: dict[str, int], rng: Any) -> 
 def test_the_rules_of_size_with_few_large_documents() -> None:
     assert split({"a": 15_000, "b": 10_000}, {}) == {"a": "train", "b": "test"}
     assert sizes_of(split({"a": 25_000}, {}), {"a": 25_000})["test"] == 25_000
-    assert shortfall({"train": 0, "dev": 0, "test": 25_000}) == ["train has 0 words, UD asks for 10,000"]
+    assert shortfall({"train": 0, "dev": 0, "test": 25_000}) == [
+        "train has 0 words, UD asks for 10,000"
+    ]
     assert split({"a": 12_000, "b": 9_000}, {"a": "test"}) == {"a": "test", "b": "train"}
     many = {f"d{k}": 1_000 for k in range(200)}
     assert sizes_of(split(many, {}), many) == {"train": 180_000, "dev": 10_000, "test": 10_000}
@@ -578,11 +738,15 @@ def test_the_rules_of_size_with_few_large_documents() -> None:
 def commands_of(page: str) -> list[list[str]]:
     """The commands `vdgi release` that a page shows."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return [shlex.split(found)[1:] for found in re.findall(r"vdgi release \S+ --code[^`#\n]+", text)]
+    return [
+        shlex.split(found)[1:] for found in re.findall(r"vdgi release \S+ --code[^`#\n]+", text)
+    ]
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("page", ["docs/release.md", "docs/tutorial.md", "docs/index.md", "README.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/release.md", "docs/tutorial.md", "docs/index.md", "README.md"]
+)
 def test_commands_of_the_pages_make_a_release(vdgi: Vdgi, folder: Path, page: str) -> None:
     found = commands_of(page)
     assert found

@@ -17,7 +17,9 @@ from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.release.treebank_statistics import stats_xml
 from dynet_vdgi.validation import udtools
 
-needs_udtools = pytest.mark.skipif(importlib.util.find_spec("udtools") is None, reason="udtools is not installed")
+needs_udtools = pytest.mark.skipif(
+    importlib.util.find_spec("udtools") is None, reason="udtools is not installed"
+)
 needs_langcodes = pytest.mark.skipif(
     importlib.util.find_spec("udtools") is None or importlib.util.find_spec("langcodes") is None,
     reason="udtools or langcodes is not installed",
@@ -41,7 +43,9 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
 
 
-def sentence(name: str = "", noun: str = "Dogs", comments: str = "", by: str = BY, heads: str = "202") -> str:
+def sentence(
+    name: str = "", noun: str = "Dogs", comments: str = "", by: str = BY, heads: str = "202"
+) -> str:
     named = f"# sent_id = {name}\n" if name else ""
     return (
         f"{comments}{named}# text = {noun} bark.\n"
@@ -62,11 +66,23 @@ def first_release(vdgi: Vdgi) -> None:
 
 
 def comments() -> list[str]:
-    return [line for line in TEST.read_text(encoding="utf-8").split("\n") if line[:1] == "#" and "text" not in line]
+    return [
+        line
+        for line in TEST.read_text(encoding="utf-8").split("\n")
+        if line[:1] == "#" and "text" not in line
+    ]
 
 
 # The folder
-FILES = ["README.md", "LICENSE.txt", TEST.name, "en_mine-ud-train.conllu", "stats.xml", "CONTRIBUTING.md", TOML]
+FILES = [
+    "README.md",
+    "LICENSE.txt",
+    TEST.name,
+    "en_mine-ud-train.conllu",
+    "stats.xml",
+    "CONTRIBUTING.md",
+    TOML,
+]
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -92,7 +108,10 @@ def test_a_pipe_or_folder_in_place_of_a_file_is_refused_at_once(vdgi: Vdgi, name
     for make in (os.mkfifo, os.mkdir):
         make(Path("R", name))
         found = vdgi("release", "R", *NAMED, "a.conllu")
-        assert (found.status, f"R/{name} is no regular file (move it away)" in found.err) == (2, True), found.err
+        assert (found.status, f"R/{name} is no regular file (move it away)" in found.err) == (
+            2,
+            True,
+        ), found.err
         (os.unlink if make is os.mkfifo else os.rmdir)(Path("R", name))
 
 
@@ -101,17 +120,24 @@ def test_a_link_in_place_of_the_folder_of_values_is_refused(vdgi: Vdgi) -> None:
     first_release(vdgi)
     Path("R/not-to-release").rename("elsewhere")
     Path("R/not-to-release").symlink_to(Path("elsewhere").absolute())
-    assert "R/not-to-release is no folder (move it away)" in vdgi("release", "R", *NAMED, "a.conllu").err
+    assert (
+        "R/not-to-release is no folder (move it away)"
+        in vdgi("release", "R", *NAMED, "a.conllu").err
+    )
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_folder_that_is_a_circle_of_links_is_refused_and_a_link_to_a_folder_is_taken(vdgi: Vdgi) -> None:
+def test_a_folder_that_is_a_circle_of_links_is_refused_and_a_link_to_a_folder_is_taken(
+    vdgi: Vdgi,
+) -> None:
     write("a.conllu", sentence("x"))
     Path("loop").symlink_to("loop")
     Path("nowhere").symlink_to("gone")
     for name in ("loop", "nowhere"):
         found = vdgi("release", name, *NAMED, "a.conllu")
-        assert (found.status, f"{name} is a link that leads nowhere" in found.err) == (2, True), found.err
+        assert (found.status, f"{name} is a link that leads nowhere" in found.err) == (2, True), (
+            found.err
+        )
     assert vdgi("release", "R", *NAMED, "loop").status in (2, 3)
     Path("real").mkdir()
     Path("R").symlink_to("real")
@@ -123,7 +149,10 @@ def test_a_folder_that_is_a_circle_of_links_is_refused_and_a_link_to_a_folder_is
 def test_a_name_that_is_too_long_for_a_file_is_refused(vdgi: Vdgi) -> None:
     write("a.conllu", sentence("x"))
     found = vdgi("release", "R", "--code", "en", "--name", "M" * 300, "a.conllu")
-    assert (found.status, "--name has 300 letters; names of files take at most 100" in found.err) == (2, True)
+    assert (
+        found.status,
+        "--name has 300 letters; names of files take at most 100" in found.err,
+    ) == (2, True)
     assert vdgi("release", "R", "--code", "en", "--name", "M" * 100, "a.conllu").status == 4
 
 
@@ -133,10 +162,17 @@ def test_if_nothing_can_be_released_the_message_says_what_is_the_matter(vdgi: Vd
     untagged = sentence("u").replace("\tVERB\t", "\t_\t")
     cases = {
         "no heads": (
-            [sentence("x", heads="___", by="").replace("nsubj", "_"), sentence("y", heads="2_2", by=""), untagged],
+            [
+                sentence("x", heads="___", by="").replace("nsubj", "_"),
+                sentence("y", heads="2_2", by=""),
+                untagged,
+            ],
             "no sentence has tags and a whole tree: 2 without heads, 1 without tags (vdgi parse makes trees",
         ),
-        "no tags": ([untagged], "no sentence has tags and a whole tree: 1 without tags (vdgi parse --tagger"),
+        "no tags": (
+            [untagged],
+            "no sentence has tags and a whole tree: 1 without tags (vdgi parse --tagger",
+        ),
     }
     for texts, message in cases.values():
         found = vdgi("release", "R", *NAMED, write("a.conllu", *texts), "--all")
@@ -144,7 +180,10 @@ def test_if_nothing_can_be_released_the_message_says_what_is_the_matter(vdgi: Vd
         assert "--all takes" not in found.err
     open_tree = sentence("x", by="").replace("_\n2", "HeadBy=anna\n2")
     found = vdgi("release", "R", *NAMED, write("a.conllu", open_tree, sentence("y", by="")))
-    assert "no sentence is finished, so there is nothing to release (--all takes the 2 trees)" in found.err
+    assert (
+        "no sentence is finished, so there is nothing to release (--all takes the 2 trees)"
+        in found.err
+    )
     headless = sentence("x", heads="2_2").replace("\troot", "\t_")
     found = vdgi("release", "R", *NAMED, write("a.conllu", headless))
     assert "no sentence is finished, or has tags and a whole tree: 1 without heads" in found.err
@@ -159,14 +198,19 @@ def test_blanks_and_slashes_in_sent_id_are_replaced_and_that_is_said(vdgi: Vdgi)
     found = vdgi("release", "R", *NAMED, write("d.conllu", *texts))
     released = [sent_id_of([line]) for line in comments() if "sent_id" in line]
     assert released == ["d-1", "d-2", ".._x", "s_t", "plain", "a_b", "c_d", "d-c_d"]
-    assert "no blanks or slashes in sent_id, so 6 sentences got another: 'a b' is d-1, 'a/b' is d-2, " in found.err
+    assert (
+        "no blanks or slashes in sent_id, so 6 sentences got another: 'a b' is d-1, 'a/b' is d-2, "
+        in found.err
+    )
     before = TEST.read_bytes()
     vdgi("release", "R", *NAMED, "d.conllu")
     assert TEST.read_bytes() == before
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("line", ["# sent_id =", "# sent_id = ", "# sent_id :", "# sent_id", "#sent_id="])
+@pytest.mark.parametrize(
+    "line", ["# sent_id =", "# sent_id = ", "# sent_id :", "# sent_id", "#sent_id="]
+)
 def test_a_sent_id_without_a_value_is_none(vdgi: Vdgi, line: str) -> None:
     assert sent_id_of([line]) is None
     vdgi("release", "R", *NAMED, write("d.conllu", sentence(comments=f"{line}\n")))
@@ -179,9 +223,14 @@ def test_a_copy_of_a_file_is_refused_unless_it_is_wanted(vdgi: Vdgi) -> None:
     write("a.conllu", *texts)
     write("a2.conllu", *texts[:2], sentence("s2", "Cats"), sentence("s9"))
     found = vdgi("release", "R", *NAMED, "a.conllu", "a2.conllu")
-    again = "2 sentences of the document 'a2' with name and words of 'a' (the first: 's0', a2.conllu:1)"
+    again = (
+        "2 sentences of the document 'a2' with name and words of 'a' (the first: 's0', a2.conllu:1)"
+    )
     assert found.status == 2
-    assert f"{again}; nothing was written: name one of the two files, or take both with --copies" in found.err
+    assert (
+        f"{again}; nothing was written: name one of the two files, or take both with --copies"
+        in found.err
+    )
     assert not Path("R").exists()
     found = vdgi("release", "R", *NAMED, "a.conllu", "a2.conllu", "--copies")
     assert (found.status, again in found.err) == (4, True)
@@ -200,7 +249,9 @@ def test_the_same_short_sentences_in_two_dialogues_are_no_copy(vdgi: Vdgi) -> No
 
 # Comments about documents
 @pytest.mark.usefixtures("unchecked")
-def test_global_comments_stand_at_the_beginning_of_each_document_and_columns_are_not_released(vdgi: Vdgi) -> None:
+def test_global_comments_stand_at_the_beginning_of_each_document_and_columns_are_not_released(
+    vdgi: Vdgi,
+) -> None:
     entity = "# global.Entity = eid-etype-head-other"
     columns = "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
     write(
@@ -247,7 +298,9 @@ def test_statistics_are_xml_whatever_the_columns_hold(words: list[tuple[str, ...
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("form", ["---", "----", "-->", "<!--", "\x01", "\x1b", "\ufffe", "]]>", "&", "a--", "--\x1b-"])
+@pytest.mark.parametrize(
+    "form", ["---", "----", "-->", "<!--", "\x01", "\x1b", "\ufffe", "]]>", "&", "a--", "--\x1b-"]
+)
 def test_a_release_with_such_a_form_has_statistics_that_can_be_read(vdgi: Vdgi, form: str) -> None:
     vdgi("release", "R", *NAMED, write("a.conllu", sentence("x", form)))
     tree = ElementTree.parse("R/stats.xml").getroot()
@@ -283,7 +336,9 @@ CODES = (
 
 
 @needs_langcodes
-@pytest.mark.parametrize(("code", "wanted"), [f"{pair} ".split(" ")[:2] for pair in CODES.split(", ")])
+@pytest.mark.parametrize(
+    ("code", "wanted"), [f"{pair} ".split(" ")[:2] for pair in CODES.split(", ")]
+)
 def test_a_code_that_is_not_the_one_of_ud_is_told_that(code: str, wanted: str) -> None:
     assert udtools.code_in_ud(code) == wanted
 
@@ -293,12 +348,21 @@ def test_three_letters_for_a_language_of_two_are_refused_by_release_and_check(vd
     write("a.conllu", sentence("x"))
     for code, other in (("cym", "cy"), ("gla", "gd"), ("mlt", "mt")):
         found = vdgi("release", "R", "--code", code, "--name", "Mine", "a.conllu")
-        assert (found.status, f"--code {code}: UD's code of this language is {other}" in found.err) == (2, True)
+        assert (
+            found.status,
+            f"--code {code}: UD's code of this language is {other}" in found.err,
+        ) == (2, True)
         found = vdgi("check", "--ud", "--lang", code, "a.conllu")
-        assert (found.status, f"udtools knows no language {code} ({other}?); --lang ud" in found.err) == (2, True)
+        assert (
+            found.status,
+            f"udtools knows no language {code} ({other}?); --lang ud" in found.err,
+        ) == (2, True)
     assert not Path("R").exists()
     found = vdgi("check", "--ud", "--lang", "qqq", "a.conllu")
-    assert (found.status, "udtools knows no language qqq; --lang ud, or --level 3" in found.err) == (2, True)
+    assert (
+        found.status,
+        "udtools knows no language qqq; --lang ud, or --level 3" in found.err,
+    ) == (2, True)
     assert vdgi("check", "--ud", "--lang", "qqq", "--level", "3", "a.conllu").status == 0
 
 
@@ -317,11 +381,34 @@ def test_an_interlinear_text_with_glosses_speakers_times_and_translations_is_rel
         more = f"# speaker = {speaker}\n# sound_url = https://example.org/{k}.wav\n"
         more += f"# text_en = The {noun} sees, {k}.\n# text[fra] = Le {noun} voit.\n# gloss = CL9 SM-see.PRS .\n"
         times = (
-            f"Gloss=CL9-thing|AlignBegin={k * 1000}|AlignEnd={k * 1000 + 400}|LId={noun.lower()}-1|Speaker={speaker}"
+            f"Gloss=CL9-thing|AlignBegin={k * 1000}|AlignEnd={k * 1000 + 400}|LId={noun.lower()}-1"
+            + f"|Speaker={speaker}"
         )
         rows = [
-            row("1", noun, noun.lower(), "NOUN", "N", "_", "2", "nsubj", "_", f"{times}|{BY}|TagBy=anna"),
-            row("2", "inaona", "ona", "VERB", "V", "_", "0", "root", "_", f"Gloss=CL9.SM-see-FV|SpaceAfter=No|{BY}"),
+            row(
+                "1",
+                noun,
+                noun.lower(),
+                "NOUN",
+                "N",
+                "_",
+                "2",
+                "nsubj",
+                "_",
+                f"{times}|{BY}|TagBy=anna",
+            ),
+            row(
+                "2",
+                "inaona",
+                "ona",
+                "VERB",
+                "V",
+                "_",
+                "0",
+                "root",
+                "_",
+                f"Gloss=CL9.SM-see-FV|SpaceAfter=No|{BY}",
+            ),
             row("3", ".", ".", "PUNCT", "_", "_", "2", "punct", "_", "SpacesAfter=\\n"),
         ]
         texts.append(f"{more}# text = {noun} inaona.\n" + "\n".join(rows) + "\n\n")
@@ -331,7 +418,12 @@ def test_an_interlinear_text_with_glosses_speakers_times_and_translations_is_rel
     assert ": 0 errors, " in found.out
     (test,) = Path("R").glob("*-test.conllu")
     released = test.read_text(encoding="utf-8")
-    assert released.count("\n# speaker = ") == released.count("\n# text_en = ") == released.count("|AlignEnd=") == 30
+    assert (
+        released.count("\n# speaker = ")
+        == released.count("\n# text_en = ")
+        == released.count("|AlignEnd=")
+        == 30
+    )
     assert released.count("Gloss=CL9-thing|AlignBegin=") == 30
     assert "By=" not in released
     assert vdgi("check", "--ud", "--level", "2", test).status == 0

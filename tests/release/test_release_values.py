@@ -41,7 +41,11 @@ GOOD = {
 REFUSED = [
     ("Summary", "short", "5 characters are too few (expected: 40 to 497)"),
     ("Summary", "x" * 498, "498 characters are too many"),
-    ("Summary", "... 1-2 sentences (see [release checklist] for README guidelines) ...", "the text of UD's template"),
+    (
+        "Summary",
+        "... 1-2 sentences (see [release checklist] for README guidelines) ...",
+        "the text of UD's template",
+    ),
     (
         "Summary",
         "A treebank of stories that were told.\n# By whom\nBy children.",
@@ -54,9 +58,17 @@ REFUSED = [
     ),
     ("Data available since", "UD 2.19", "this is no release of UD"),
     ("Data available since", "UD v2.19 (November 2026)", "this is no release of UD"),
-    ("License", "CC-BY-SA 4.0", "no licence of Creative Commons in the form of UD (expected: such as: CC BY-SA 4.0"),
+    (
+        "License",
+        "CC-BY-SA 4.0",
+        "no licence of Creative Commons in the form of UD (expected: such as: CC BY-SA 4.0",
+    ),
     ("License", "CC BY-SA", "no licence of Creative Commons in the form of UD"),
-    ("License", "Creative Commons Attribution 4.0", "no licence of Creative Commons in the form of UD"),
+    (
+        "License",
+        "Creative Commons Attribution 4.0",
+        "no licence of Creative Commons in the form of UD",
+    ),
     ("License", "CC BY-SA-NC 4.0", "no licence of Creative Commons in the form of UD"),
     ("License", "CC BY-SA 4.1", "no licence of Creative Commons in the form of UD"),
     ("License", "???", "no name of a licence"),
@@ -68,19 +80,35 @@ REFUSED = [
         "stories spoken",
         "'stories' is no genre of UD (expected: with blanks between them, of: academic bible",
     ),
-    ("Genre", "news, fiction", "'news,' is no genre of UD; a blank stands between two, and nothing else"),
+    (
+        "Genre",
+        "news, fiction",
+        "'news,' is no genre of UD; a blank stands between two, and nothing else",
+    ),
     ("Genre", "news news", "a genre stands twice"),
     ("Lemmas", "by hand", "(expected: one of: manual native | converted from manual"),
-    ("UPOS", "automatic", "(expected: one of: manual native | converted from manual | converted with corrections)"),
+    (
+        "UPOS",
+        "automatic",
+        "(expected: one of: manual native | converted from manual | converted with corrections)",
+    ),
     ("Relations", "not available", "(expected: one of: manual native"),
     ("XPOS", "none", "(expected: one of: manual native"),
     ("Features", "Manual native", "(expected: one of: manual native"),
     ("Contributors", "Maria Borg", "'Maria Borg' has no comma between last and first name"),
-    ("Contributors", "Borg, Maria, Zammit, Karm", "'Borg, Maria, Zammit, Karm' has two commas; a semicolon stands"),
+    (
+        "Contributors",
+        "Borg, Maria, Zammit, Karm",
+        "'Borg, Maria, Zammit, Karm' has two commas; a semicolon stands",
+    ),
     ("Contributors", "Borg, Maria;", "'' is no name"),
     ("Contributors", "Borg,", "'Borg,' has no first name"),
     ("Contributors", "Borg, maria@example.org", "is no name"),
-    ("Contributing", "by e-mail", "(expected: one of: here | here source | elsewhere | to be adopted)"),
+    (
+        "Contributing",
+        "by e-mail",
+        "(expected: one of: here | here source | elsewhere | to be adopted)",
+    ),
     ("Contact", "maria", "'maria' is no e-mail address"),
     ("Contact", "maria@example", "'maria@example' is no e-mail address"),
     ("Contact", "a@example.org; b@example.org", "is no e-mail address"),
@@ -89,7 +117,10 @@ REFUSED = [
 TAKEN = [
     ("Summary", "x" * SHORTEST),
     ("Summary", "x" * LONGEST),
-    ("Summary", "Stories of the village,\nas they were told in *winter* (see [the page](https://example.org))."),
+    (
+        "Summary",
+        "Stories of the village,\nas they were told in *winter* (see [the page](https://example.org)).",
+    ),
     ("Summary", "سوريا" * 20),
     ("Data available since", "UD v2.19"),
     ("Data available since", "UD v3.0"),
@@ -118,16 +149,21 @@ TAKEN = [
 
 def written(path: Path, **changes: str) -> Path:
     values = GOOD | {key.replace("_", " "): value for key, value in changes.items()}
-    lines = [f'"{key}" = {json.dumps(value, ensure_ascii=False)}\n' for key, value in values.items()]
+    lines = [
+        f'"{key}" = {json.dumps(value, ensure_ascii=False)}\n' for key, value in values.items()
+    ]
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
 
 def ud_takes(readme: str) -> bool:
-    """What UD's program asks of the sections and lines of README.md, written again from its description."""
+    """What UD's program asks of the sections and lines of README.md, written again from its
+    description."""
     sections = re.split(r"^# (.*)\n", readme.partition("<pre>")[0], flags=re.MULTILINE)
     summary = dict(zip(sections[1::2], sections[2::2]))["Summary"]
-    lines = dict(line.split(": ", 1) for line in readme.partition("<pre>")[2].split("\n") if ": " in line)
+    lines = dict(
+        line.split(": ", 1) for line in readme.partition("<pre>")[2].split("\n") if ": " in line
+    )
     return (
         40 <= len(summary) <= 500
         and re.fullmatch(r"UD v[0-9]+\.[0-9]+", lines["Data available since"]) is not None
@@ -166,7 +202,10 @@ def test_all_faults_are_told_at_once_with_the_lines_on_which_they_begin(tmp_path
     with pytest.raises(ConfigError) as caught:
         values_in(path)
     lines = str(caught.value).split("\n")
-    assert [line.split(": ")[0] for line in lines] == [*(f"{path}:{n}" for n in (5, 6, 7, 9)), str(path)]
+    assert [line.split(": ")[0] for line in lines] == [
+        *(f"{path}:{n}" for n in (5, 6, 7, 9)),
+        str(path),
+    ]
     assert "there is no value 'Licence'; did you mean 'License'?" in lines[0]
     assert lines[3].endswith(
         "UPOS = 5 (expected: one of: manual native | converted from manual | converted with corrections)"
@@ -221,11 +260,15 @@ def test_a_treebank_below_the_size_that_ud_takes_at_all_is_told_so(
     assert message in vdgi("release", *ARGUMENTS).err
 
 
-def test_the_licence_zero_gets_its_text(vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_licence_zero_gets_its_text(
+    vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
     Path("a.conllu").write_text(SENTENCE.format(1), encoding="utf-8")
     vdgi("release", *ARGUMENTS)
     written(Path("R/not-to-release/release.toml"), License="CC0 1.0")
     vdgi.good("release", *ARGUMENTS)
-    assert "creativecommons.org/publicdomain/zero/1.0/legalcode" in Path("R/LICENSE.txt").read_text(encoding="utf-8")
+    assert "creativecommons.org/publicdomain/zero/1.0/legalcode" in Path("R/LICENSE.txt").read_text(
+        encoding="utf-8"
+    )

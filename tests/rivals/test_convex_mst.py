@@ -1,4 +1,5 @@
-"""Convex-MST: features, regression and gradient by definition, trees by enumeration; whole teachers."""
+"""Convex-MST: features, regression and gradient by definition, trees by enumeration; whole
+teachers."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ seeds = st.integers(0, 10**6)
 
 def random_text(rng: np.random.Generator, lengths) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Tags and potentials."""
-    return [rng.integers(0, N_TAGS, n) for n in lengths], [rng.normal(0, 2, (n + 1, n + 1)) for n in lengths]
+    return [rng.integers(0, N_TAGS, n) for n in lengths], [
+        rng.normal(0, 2, (n + 1, n + 1)) for n in lengths
+    ]
 
 
 def arcs_of(n: int) -> list[tuple[int, int]]:
@@ -50,7 +53,9 @@ class Definition:
     def __init__(self, tags, potentials, settings: ConvexMstSettings) -> None:
         arcs = [(k, *arc) for k, words in enumerate(tags) for arc in arcs_of(len(words))]
         names = [described(tags[k], head, word) for k, head, word in arcs]
-        columns = {name: column for column, name in enumerate(dict.fromkeys(chain.from_iterable(names)))}
+        columns = {
+            name: column for column, name in enumerate(dict.fromkeys(chain.from_iterable(names)))
+        }
         self.x = np.zeros((len(arcs), len(columns)))
         for row, own in enumerate(names):
             self.x[row, [columns[name] for name in own]] = 1
@@ -68,7 +73,9 @@ class Definition:
 
     def objective(self, y) -> float:
         w = self.weights(y)
-        loss = ((y - self.x @ w) ** 2).sum() / (2 * self.n_words) + self.settings.ridge / 2 * (w @ w)
+        loss = ((y - self.x @ w) ** 2).sum() / (2 * self.n_words) + self.settings.ridge / 2 * (
+            w @ w
+        )
         return loss - self.settings.prior_weight / self.n_words * (self.u @ y)
 
 
@@ -81,7 +88,9 @@ def one_hot(problem: Problem, cells) -> np.ndarray:
 def trees_of(problem: Problem, cells) -> list[tuple[int, ...]]:
     """Heads of each sentence from the cells of its arcs."""
     matrices = problem.matrices(one_hot(problem, cells))
-    assert all((matrix[:, 1:].sum(axis=0) == 1).all() and not matrix[:, 0].any() for matrix in matrices)
+    assert all(
+        (matrix[:, 1:].sum(axis=0) == 1).all() and not matrix[:, 0].any() for matrix in matrices
+    )
     return [tuple(matrix[:, 1:].argmax(axis=0).tolist()) for matrix in matrices]
 
 
@@ -140,7 +149,9 @@ def test_the_gradient_agrees_with_finite_differences(seed):
         (definition.objective(y + step * unit) - definition.objective(y - step * unit)) / (2 * step)
         for unit in np.eye(len(y))
     ]
-    assert -problem.descent(state)[definition.cells] / problem.n_words == pytest.approx(gradients, abs=1e-8)
+    assert -problem.descent(state)[definition.cells] / problem.n_words == pytest.approx(
+        gradients, abs=1e-8
+    )
 
 
 @given(seed=seeds)
@@ -148,7 +159,9 @@ def test_the_linear_oracle_finds_the_best_of_all_trees(seed):
     rng = np.random.default_rng(seed)
     problem = Problem.of(*random_text(rng, (4, 1, 2, 4, 5)), N_TAGS, SETTINGS)
     scores = rng.normal(size=len(problem.potentials))
-    for matrix, found in zip(problem.matrices(scores), trees_of(problem, problem.best_trees(scores))):
+    for matrix, found in zip(
+        problem.matrices(scores), trees_of(problem, problem.best_trees(scores))
+    ):
         trees = brute_force.projective_trees(len(matrix) - 1)
         sums = {tree: matrix[tree, range(1, len(matrix))].sum() for tree in trees}
         assert sums[found] == pytest.approx(max(sums.values()))

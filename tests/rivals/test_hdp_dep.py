@@ -1,4 +1,5 @@
-"""HDP-DEP: sums against enumeration, the bound, the projection, and the plain Bayesian DMV it contains."""
+"""HDP-DEP: sums against enumeration, the bound, the projection, and the plain Bayesian DMV it
+contains."""
 
 from __future__ import annotations
 
@@ -80,13 +81,17 @@ def test_sums_and_counts_are_those_of_all_trees_and_subsymbols(n):
     with_rules = potentials.copy()
     with_rules[:, 1:] -= multiplier * ~follows
     every = product(brute_force.projective_trees(n), product(range(N_SUBS), repeat=n))
-    found = [(tree, *explained(weights, tags, emitted, with_rules, tree, subs)) for tree, subs in every]
+    found = [
+        (tree, *explained(weights, tags, emitted, with_rules, tree, subs)) for tree, subs in every
+    ]
     z = sum(value for _, value, _ in found)
     text = HiddenText(Packed.of([tags], [potentials], N_TAGS), emitted, follows.ravel())
     expected = text.expected(weights, multiplier)
     assert expected.log_z == pytest.approx(math.log(z))
     for field, mine in zip(HiddenWeights._fields, expected.counts):
-        assert np.allclose(mine, sum(value * getattr(counts, field) for _, value, counts in found) / z)
+        assert np.allclose(
+            mine, sum(value * getattr(counts, field) for _, value, counts in found) / z
+        )
     arcs = np.zeros((n + 1, n))
     for tree, value, _ in found:
         arcs[list(tree), range(n)] += value / z
@@ -98,10 +103,13 @@ def test_long_sentences_leave_the_range_of_floats_and_come_back():
     rng = np.random.default_rng(3)
     tags = rng.integers(0, N_TAGS, 70)
     weights = HiddenWeights(*(array * 1e-3 for array in random_weights(rng)))
-    text = HiddenText(Packed.of([tags], [np.zeros((71, 71))], N_TAGS), tags, np.ones(70 * 71, dtype=np.bool_))
+    text = HiddenText(
+        Packed.of([tags], [np.zeros((71, 71))], N_TAGS), tags, np.ones(70 * 71, dtype=np.bool_)
+    )
     more = text.expected(weights._replace(stop=weights.stop * 1e-6), 0.0)
     expected = text.expected(weights, 0.0)
-    assert more.log_z == pytest.approx(expected.log_z + 140 * math.log(1e-6))  # each word stops twice
+    # each word stops twice
+    assert more.log_z == pytest.approx(expected.log_z + 140 * math.log(1e-6))
     assert np.allclose(more.arcs, expected.arcs)
 
 
@@ -133,7 +141,10 @@ def test_the_projection_reaches_the_share_and_no_more(share):
         assert 1 - expected.without / text.n_words == pytest.approx(share, abs=hdp_dep.TOLERANCE)
         # The dual's derivative is 0 there, so log Z + multiplier * bound is at its lowest.
         bound = (1 - share) * text.n_words
-        dual = [text.expected(weights, at).log_z + at * bound for at in (multiplier - 0.1, multiplier + 0.1)]
+        dual = [
+            text.expected(weights, at).log_z + at * bound
+            for at in (multiplier - 0.1, multiplier + 0.1)
+        ]
         assert min(dual) > expected.log_z + multiplier * bound
     assert projected(text, weights, 0.3, 5.0)[0] == 0  # complementary slackness: it holds anyway
     multiplier, expected = projected(text, weights, 0.999, 0.0)
@@ -142,7 +153,8 @@ def test_the_projection_reaches_the_share_and_no_more(share):
 
 
 def test_one_subsymbol_is_the_variational_bayesian_dmv():
-    """By enumeration, without words: E-steps with exp(digamma(a) - digamma(sum a)), pseudo-counts of 1."""
+    """By enumeration, without words: E-steps with exp(digamma(a) - digamma(sum a)), pseudo-counts
+    of 1."""
     rng = np.random.default_rng(6)
     tags, _ = sentences(rng, 12)
     potentials = [rng.normal(0, 1, (len(row) + 1, len(row) + 1)) for row in tags]
@@ -167,7 +179,9 @@ def test_one_subsymbol_is_the_variational_bayesian_dmv():
                 value *= math.exp(sum(potential[head, word] for word, head in enumerate(tree, 1)))
                 for head, side, valence, child in decisions(tree):
                     own = (row[head - 1], side, valence)
-                    value *= p_stop[own][1] * p_choose[own][row[child - 1]] if child else p_stop[own][0]
+                    value *= (
+                        p_stop[own][1] * p_choose[own][row[child - 1]] if child else p_stop[own][0]
+                    )
                 values.append(value)
             for tree, share in zip(trees, np.array(values) / sum(values)):
                 root[row[tree.index(0)]] += share
@@ -202,7 +216,8 @@ def test_sticks_are_broken_where_the_bound_is_highest():
     assert np.abs(approx_fprime(np.zeros(2), along, 1e-6)).max() < 0.05
     one = best_betas(counts[..., :1], np.ones((2, 1)))
     assert one.tolist() == [[1], [1]]
-    assert hdp_dep.log_gem(np.array([[0.5, 0.3, 0.2]])) == pytest.approx(-math.log(0.5))  # of what is left
+    # of what is left
+    assert hdp_dep.log_gem(np.array([[0.5, 0.3, 0.2]])) == pytest.approx(-math.log(0.5))
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""LC-DMV: sums over trees within a stack depth against enumeration, features against finite differences."""
+"""LC-DMV: sums over trees within a stack depth against enumeration, features against finite
+differences."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def span(tree, word):
 
 
 def stack_depth(tree):
-    """How many things a left-corner parser has on its stack at most, read off the tree word by word.
+    """How many things a left-corner parser has on its stack at most, read off the tree word by
+    word.
 
     After each word, what was read is in one piece with
     * its head, if that was read: to the right of it, or to the left of a word all of whose right dependents
@@ -63,7 +65,8 @@ def stack_depth(tree):
 
 
 def levels(tree, chunk):
-    """The depth of embedding by recursion over the tree, where chunks of so many words count for nothing."""
+    """The depth of embedding by recursion over the tree, where chunks of so many words count for
+    nothing."""
 
     def whole(word):
         return max(left(word, False), right(word, False, children(tree, word)))
@@ -158,7 +161,8 @@ def test_features_share_what_tags_of_a_class_have_in_common():
     assert np.allclose(model.stop, 0.5)
     counts, _ = expected_counts(model, Packed.of([[3, 1]], [np.zeros((3, 3))], 5), 1)
     after = features.model(features.gradient(counts, model), 5)
-    assert after.choose[3, 1, 0, 2] > after.choose[3, 1, 0, 0]  # VERB > PRON, since there was VERB > NOUN
+    # VERB > PRON, since there was VERB > NOUN
+    assert after.choose[3, 1, 0, 2] > after.choose[3, 1, 0, 0]
     penn = SharedFeatures.of(["NN", "VBD"])
     assert penn.n_features == SharedFeatures.of(["NOUN", "VERB"]).n_features
 
@@ -166,7 +170,9 @@ def test_features_share_what_tags_of_a_class_have_in_common():
 def test_the_gradient_is_that_of_the_likelihood():
     rng = np.random.default_rng(2)
     features = SharedFeatures.of(["NOUN", "VERB", "ADP"])
-    text = Packed.of([[0, 1, 2, 0, 1], [1, 2, 0]], [rng.normal(0, 1, (n + 1, n + 1)) for n in (5, 3)], 4)
+    text = Packed.of(
+        [[0, 1, 2, 0, 1], [1, 2, 0]], [rng.normal(0, 1, (n + 1, n + 1)) for n in (5, 3)], 4
+    )
     weights = rng.normal(0, 0.5, features.n_features)
 
     def likelihood(at):

@@ -1,4 +1,5 @@
-"""RF: the beam against all derivations, counts and smoothing by hand, learning on the demo treebank."""
+"""RF: the beam against all derivations, counts and smoothing by hand, learning on the demo
+treebank."""
 
 from __future__ import annotations
 
@@ -10,7 +11,16 @@ import pytest
 import taught
 
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.rivals.rf import RasooliFaili, Tables, count, no_counts, random_start, room_for, search, smoothed
+from dynet_vdgi.rivals.rf import (
+    RasooliFaili,
+    Tables,
+    count,
+    no_counts,
+    random_start,
+    room_for,
+    search,
+    smoothed,
+)
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules, parse_rules
 from dynet_vdgi.settings.bundled import rules_path
@@ -29,7 +39,8 @@ def random_tables(seed):
 
 
 def steps_of(actions, tags):
-    """What is chosen under which tags, one after the other: ("reduces", ...), ("side", ...), ("tag", ...)."""
+    """What is chosen under which tags, one after the other: ("reduces", ...), ("side", ...),
+    ("tag", ...)."""
     stack, read, found = [], 0, []
     for action in actions:
         top = tags[stack[-1]] if stack else NONE
@@ -84,7 +95,8 @@ def test_a_beam_that_loses_nothing_sums_over_all_derivations(tags):
 
 
 def test_a_narrow_beam_keeps_good_derivations_and_knows_of_roots_in_time():
-    """The only root allowed is the first word: a beam that learnt of it at the end would have lost it."""
+    """The only root allowed is the first word: a beam that learnt of it at the end would have lost
+    it."""
     tags, tables = np.array([0, 1, 2, 1, 0, 2, 1]), random_tables(1)
     potentials = np.zeros((8, 7))
     potentials[0, 1:] = -100.0
@@ -103,7 +115,9 @@ def test_sentences_are_counted_one_after_the_other():
     matrices = [rng.normal(size=(len(tags) + 1, len(tags) + 1)) for tags in sentences]
     packed, counts = Packed.of(sentences, matrices, N_TAGS), no_counts(N_TAGS)
     total, _ = count(packed, tables, 100, counts)
-    expected = [enumerated(tags, matrix[:, 1:], tables) for tags, matrix in zip(sentences, matrices)]
+    expected = [
+        enumerated(tags, matrix[:, 1:], tables) for tags, matrix in zip(sentences, matrices)
+    ]
     assert total - packed.log_scale == pytest.approx(sum(log_z for log_z, _, _ in expected))
     for kind in Tables._fields:
         both = sum(getattr(own, kind) for _, own, _ in expected)

@@ -54,12 +54,17 @@ PAIRS = (
 
 def treebank(sentences: tuple[tuple[str, tuple[int, ...]], ...] = SENTENCES) -> str:
     """The sentences as CoNLL-U."""
-    return "".join(tiny.block(number, tags.split(), heads) for number, (tags, heads) in enumerate(sentences, 1))
+    return "".join(
+        tiny.block(number, tags.split(), heads) for number, (tags, heads) in enumerate(sentences, 1)
+    )
 
 
 def in_memory() -> list[Sentence]:
     """The sentences as the reader gives them."""
-    return [Sentence(tuple(tags.lower().split()), tuple(tags.split()), heads) for tags, heads in SENTENCES]
+    return [
+        Sentence(tuple(tags.lower().split()), tuple(tags.split()), heads)
+        for tags, heads in SENTENCES
+    ]
 
 
 def test_counts_made_by_hand() -> None:
@@ -74,7 +79,9 @@ def test_counts_made_by_hand() -> None:
     assert result.n_sentences == 4
     assert result.arcs == ARCS
     assert result.pairs == PAIRS
-    assert result.expectations.tolist() == pytest.approx([2 / 3, 1 / 6, 3 / 4, 1 / 2, 1 / 4, 1 / 2, 0])
+    assert result.expectations.tolist() == pytest.approx(
+        [2 / 3, 1 / 6, 3 / 4, 1 / 2, 1 / 4, 1 / 2, 0]
+    )
     assert [str(rule) for rule in result.without_pairs] == ["ADJ>ADV"]
 
 
@@ -87,7 +94,13 @@ def test_classes_on_either_side_count_each_tag_pair_once() -> None:
 # Against counting every pair
 
 TAGS = ("ADJ", "NOUN", "PROPN", "VERB")
-SIDES = {"NOMINAL": ("NOUN", "PROPN"), "ANY": TAGS, "NOUN": ("NOUN",), "VERB": ("VERB",), "ADJ": ("ADJ",)}
+SIDES = {
+    "NOMINAL": ("NOUN", "PROPN"),
+    "ANY": TAGS,
+    "NOUN": ("NOUN",),
+    "VERB": ("VERB",),
+    "ADJ": ("ADJ",),
+}
 
 
 @st.composite
@@ -121,7 +134,9 @@ def counted_pair_by_pair(sentences: list[Sentence], head: str, dependent: str) -
 
 
 @given(st.lists(trees(), max_size=4), st.sampled_from(["ROOT", *SIDES]), st.sampled_from([*SIDES]))
-def test_counts_are_those_of_every_pair(sentences: list[Sentence], head: str, dependent: str) -> None:
+def test_counts_are_those_of_every_pair(
+    sentences: list[Sentence], head: str, dependent: str
+) -> None:
     classes = "NOMINAL = NOUN PROPN\nANY = ADJ NOUN PROPN VERB\n"
     result = estimate(sentences, parse_rules(f"{classes}{head} {dependent} 1"))
     arcs, pairs = counted_pair_by_pair(sentences, head, dependent)
@@ -132,13 +147,17 @@ def test_counts_are_those_of_every_pair(sentences: list[Sentence], head: str, de
 
 @given(st.lists(trees(), max_size=4))
 def test_the_rule_file_is_read_back(sentences: list[Sentence]) -> None:
-    rules = parse_rules("NOMINAL = NOUN PROPN\nVERB NOMINAL 7\nROOT VERB 1\nNOMINAL ADJ .5\nADJ ADJ 1\n")
+    rules = parse_rules(
+        "NOMINAL = NOUN PROPN\nVERB NOMINAL 7\nROOT VERB 1\nNOMINAL ADJ .5\nADJ ADJ 1\n"
+    )
     result = estimate(sentences, rules)
     text = result.rule_file(["a.conllu", "odd\nVERB VERB 1\udcff.conllu"])
     again = parse_rules(text)
     assert [str(rule) for rule in again.rules] == [str(rule) for rule in rules.rules]
     assert again.classes == rules.classes
-    assert again.expectations.tolist() == [round(value, 3) for value in result.expectations.tolist()]
+    assert again.expectations.tolist() == [
+        round(value, 3) for value in result.expectations.tolist()
+    ]
     assert estimate(sentences, again).rule_file(["b"]) == result.rule_file(["b"])
 
 
@@ -157,14 +176,19 @@ ESTIMATES = [
 def test_all_values_of_the_released_definition(
     data_dir: Path, expected: str, names: list[str], n_sentences: int
 ) -> None:
-    sentences = (sentence for name in names for sentence in reading.read(data_dir / name, heads="required"))
+    sentences = (
+        sentence for name in names for sentence in reading.read(data_dir / name, heads="required")
+    )
     prepared = sentences_for_estimate(sentences)
     result = estimate(prepared.sentences, load_rules(rules_path("ud")))
     assert result.n_sentences == len(prepared.sentences) == n_sentences
     lines = (data_dir / expected).read_text(encoding="utf-8").split("\n")
     released = {tuple(line.split()[:2]): line.split()[2] for line in lines if line}
     assert len(released) == 13
-    ours = {(rule.head, rule.dependent): f"{value:.3f}" for rule, value in zip(result.rules.rules, result.expectations)}
+    ours = {
+        (rule.head, rule.dependent): f"{value:.3f}"
+        for rule, value in zip(result.rules.rules, result.expectations)
+    }
     assert ours == released
 
 
@@ -209,7 +233,9 @@ warning: rule ADJ>ADV gets 0: no sentence has words that it could hold for
 """
 
 
-WARNED = [line.removeprefix("warning: ") for line in SAID.splitlines(keepends=True) if "warning: " in line]
+WARNED = [
+    line.removeprefix("warning: ") for line in SAID.splitlines(keepends=True) if "warning: " in line
+]
 
 
 @pytest.fixture
@@ -221,7 +247,9 @@ def gold(folder: Path) -> Path:
 
 
 def test_rules_to_a_file(vdgi: Vdgi, gold: Path) -> None:
-    result = vdgi.good("-q", "rules", "estimate", gold / "gold.conllu", "--rules", "rules.txt", "-o", "out.txt")
+    result = vdgi.good(
+        "-q", "rules", "estimate", gold / "gold.conllu", "--rules", "rules.txt", "-o", "out.txt"
+    )
     assert result.out == ""
     assert result.err == "".join(f"warning: {said}" for said in WARNED)
     assert Path("out.txt").read_text(encoding="utf-8") == WRITTEN
@@ -233,9 +261,21 @@ def test_rules_to_a_file(vdgi: Vdgi, gold: Path) -> None:
     [
         (["rules"], 2, "vdgi rules: error: the following arguments are required: TASK"),
         (["rules", "guess"], 2, "vdgi rules: error: no task 'guess' (there are: show, explain,"),
-        (["rules", "estimate"], 2, "vdgi rules estimate: error: the following arguments are required: TREE"),
-        (["rules", "estimate", "gold.conllu", "--max-len", "x"], 2, "--max-len: invalid int value: 'x'"),
-        (["rules", "estimate", "gold.conllu", "--max-len", "0"], 2, "--max-len 0: must be at least 1"),
+        (
+            ["rules", "estimate"],
+            2,
+            "vdgi rules estimate: error: the following arguments are required: TREE",
+        ),
+        (
+            ["rules", "estimate", "gold.conllu", "--max-len", "x"],
+            2,
+            "--max-len: invalid int value: 'x'",
+        ),
+        (
+            ["rules", "estimate", "gold.conllu", "--max-len", "0"],
+            2,
+            "--max-len 0: must be at least 1",
+        ),
         (
             ["rules", "estimate", "gould.conllu"],
             2,
@@ -247,17 +287,31 @@ def test_rules_to_a_file(vdgi: Vdgi, gold: Path) -> None:
             3,
             "plain.conllu:2: column 7 (HEAD) is missing (trees are needed here)",
         ),
-        (["rules", "estimate", "gold.conllu", "roots.conllu"], 3, "roots.conllu:3: 2 roots: words 1, 2"),
-        (["rules", "estimate", "empty.conllu"], 3, "empty.conllu: no sentences (the file is empty:"),
+        (
+            ["rules", "estimate", "gold.conllu", "roots.conllu"],
+            3,
+            "roots.conllu:3: 2 roots: words 1, 2",
+        ),
+        (
+            ["rules", "estimate", "empty.conllu"],
+            3,
+            "empty.conllu: no sentences (the file is empty:",
+        ),
         (
             ["rules", "estimate", "gold.conllu", "--max-len", "2"],
             3,
             "gold.conllu: no sentence is left to count in (see what was dropped, and --max-len)",
         ),
-        (["rules", "estimate", "gold.conllu", "--rules", "udd"], 4, "no rules 'udd'; did you mean 'ud'?"),
+        (
+            ["rules", "estimate", "gold.conllu", "--rules", "udd"],
+            4,
+            "no rules 'udd'; did you mean 'ud'?",
+        ),
     ],
 )
-def test_what_is_refused(vdgi: Vdgi, gold: Path, arguments: list[str], status: int, message: str) -> None:
+def test_what_is_refused(
+    vdgi: Vdgi, gold: Path, arguments: list[str], status: int, message: str
+) -> None:
     tiny.write(gold / "plain.conllu", 2, heads=False)
     (gold / "roots.conllu").write_text(tiny.TWO_ROOTS, encoding="utf-8")
     (gold / "empty.conllu").write_text("", encoding="utf-8")

@@ -29,7 +29,9 @@ CONJUNCTIONS_FIRST = [Sentence.of_tags(["CONJ", "VERB", "NOUN"])] * 50
 
 
 def backwards(sentence: Sentence) -> Sentence:
-    columns = {name: getattr(sentence, name)[::-1] for name in ("forms", "tags", "feats", "xpos", "gaps")}
+    columns = {
+        name: getattr(sentence, name)[::-1] for name in ("forms", "tags", "feats", "xpos", "gaps")
+    }
     return Sentence(**columns)
 
 
@@ -57,7 +59,8 @@ def test_each_part_adds_what_it_says():
     )
     sentence = Sentence.of_tags(["ADV", "VERB", "NOUN", "CONJ", "NOUN", "PROPN", "ADV"])
     found = PartByPart(Prior(rules)).additions(sentence)
-    assert list(found) == ["links", "names", "kinds", "order", "near"]  # [joined] alone joins nothing
+    # [joined] alone joins nothing
+    assert list(found) == ["links", "names", "kinds", "order", "near"]
     assert found["links"][2, 3] == 2
     assert found["links"][2, 6] == 0
     assert found["names"][2, 6] == 2
@@ -106,7 +109,11 @@ def test_tables_grow_part_by_part_to_the_whole():
 
 def test_explain_tells_measures_score_tree_and_parts(vdgi):
     whole = vdgi.good("rules", "explain", DEMO).out
-    assert re.search(r"^rules alone: \d\d\.\d % of heads right in 200 sentences with trees, used for", whole, re.M)
+    assert re.search(
+        r"^rules alone: \d\d\.\d % of heads right in 200 sentences with trees, used for",
+        whole,
+        re.M,
+    )
     assert whole.count("by the rules alone\n") == 3
     one = vdgi.good("rules", "explain", DEMO, "--sentence", "demo-test-0002").out
     assert "sentence 2 (demo-test-0002), by the rules alone\n" in one
@@ -129,9 +136,17 @@ def test_explain_tells_measures_score_tree_and_parts(vdgi):
         ("rules explian x", 2, "no task 'explian'; did you mean 'explain'? (there are:"),
         ("rules show bets", 4, "no rules 'bets'; did you mean 'best'?"),
         ("rules show best --without agreemnt", 4, "no part 'agreemnt'; did you mean 'agreement'?"),
-        ("rules show best --without measures", 4, "another part cannot do without what was left out"),
+        (
+            "rules show best --without measures",
+            4,
+            "another part cannot do without what was left out",
+        ),
         ("rules explain DEMO --sentence dem-test-0002", 2, "did you mean 'demo-test-0002'?"),
-        ("rules explain DEMO --sentence 201", 2, "--sentence 201: no sentence with words has this number"),
+        (
+            "rules explain DEMO --sentence 201",
+            2,
+            "--sentence 201: no sentence with words has this number",
+        ),
         ("rules explain DEMO --width 10", 2, "--width 10: must be at least 40"),
         ("rules explain nowhere.conllu", 2, "no such file: 'nowhere.conllu'"),
         (
@@ -144,7 +159,11 @@ def test_explain_tells_measures_score_tree_and_parts(vdgi):
             4,
             "no part 'x' (there are: none)",
         ),
-        ("train --trees DEMO --preset supervised --out OUT --without x", 2, "--without would have no effect"),
+        (
+            "train --trees DEMO --preset supervised --out OUT --without x",
+            2,
+            "--without would have no effect",
+        ),
     ],
 )
 def test_what_is_refused(vdgi, tmp_path: Path, arguments, status, message):
@@ -160,11 +179,23 @@ def test_a_model_is_trained_without_a_part(vdgi, tmp_path: Path):
     from dynet_vdgi.models import model_file
 
     quick = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1"]
-    quick += ["--set", "parser.log2_buckets=10", "--train", str(DEMO), "--out", str(tmp_path / "run")]
-    vdgi.good("train", "--preset", "best", *quick, "--without", "following conjunct", "--without", "names")
+    quick += [
+        "--set",
+        "parser.log2_buckets=10",
+        "--train",
+        str(DEMO),
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    vdgi.good(
+        "train", "--preset", "best", *quick, "--without", "following conjunct", "--without", "names"
+    )
     rules = model_file.load(tmp_path / "run" / "model.vdgi").rules
     assert rules.left_out == ["following conjunct", "names"]
-    assert rules.meaning == load_rules(rules_path("best")).without("names", "following conjunct").meaning
+    assert (
+        rules.meaning
+        == load_rules(rules_path("best")).without("names", "following conjunct").meaning
+    )
     out = vdgi.good("info", tmp_path / "run").out
     assert re.search(r"^rules without +\[following conjunct\], \[names\]$", out, re.M)
     resumed = vdgi("train", "--preset", "best", *quick, "--resume")

@@ -48,7 +48,10 @@ def test_facts_are_read_with_their_worth():
         ("late = 2", "<facts>:1: 2 is not from 0 to 1"),
         ("late = -1", "<facts>:1: -1 is not a finite number that is 0 or more"),
         ("late = yes ; times 3", "<facts>:1: expected 'cases NUMBER'"),
-        ("objects = before", r"no part that 'objects' could change; leave it out, .*\(there are: late\)"),
+        (
+            "objects = before",
+            r"no part that 'objects' could change; leave it out, .*\(there are: late\)",
+        ),
         ("# nothing", "<facts>: no facts"),
     ],
 )
@@ -58,13 +61,24 @@ def test_faults_name_file_and_line(line, message):
 
 
 def test_a_table_takes_facts_that_its_parts_ask_for():
-    orders = ["objects", "verb-initial", "adpositions", "determiners", "subordinators", "adjectives"]
+    orders = [
+        "objects",
+        "verb-initial",
+        "adpositions",
+        "determiners",
+        "subordinators",
+        "adjectives",
+    ]
     assert accepted(BEST)[: len(orders)] == orders
     assert accepted(load_rules(rules_path("strict-tags"))) == []
-    with pytest.raises(ConfigError, match="add one, such as with 'measure genitives-before-nouns = told'"):
+    with pytest.raises(
+        ConfigError, match="add one, such as with 'measure genitives-before-nouns = told'"
+    ):
         parse_facts("genitives = before", BEST)
     assert accepted(table("measure genitives-after-nouns = told"))[0] == "genitives"
-    assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN")) == ["adjectives"]
+    assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN")) == [
+        "adjectives"
+    ]
     assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB")) == []
 
 
@@ -103,8 +117,12 @@ def test_an_order_changes_potentials_and_fades_as_the_text_grows(name):
     facts = parse_facts(f"{name} = {value} ; cases 20", rules)
     effects = []
     for times in (1, 30, 3000):
-        text = text_of("ADP DET NOUN VERB NOUN", "SCONJ VERB NOUN", "DET NOUN VERB NOUN ADJ", times=times)
-        told, silent = (Prior.of_text(rules, text, given).potentials(SENTENCE) for given in (facts, None))
+        text = text_of(
+            "ADP DET NOUN VERB NOUN", "SCONJ VERB NOUN", "DET NOUN VERB NOUN ADJ", times=times
+        )
+        told, silent = (
+            Prior.of_text(rules, text, given).potentials(SENTENCE) for given in (facts, None)
+        )
         effects.append(np.abs(told - silent).max())
     assert effects[0] > 0.5
     if "told" in lines:  # no text says anything about it
@@ -124,7 +142,9 @@ def test_adpositions_stand_where_the_fact_says_if_the_text_shows_nothing(value, 
 @pytest.mark.parametrize(("value", "level"), [("before", 1.0), ("after", 0.0), ("mixed", 0.5)])
 def test_the_side_of_adpositions_is_the_measure_of_prepositions(value, level):
     text = text_of("NOUN VERB")
-    told = Prior.of_text(BEST, text, parse_facts(f"adpositions = {value} ; cases 10000", BEST)).text.measures
+    told = Prior.of_text(
+        BEST, text, parse_facts(f"adpositions = {value} ; cases 10000", BEST)
+    ).text.measures
     assert told["prepositions"] == pytest.approx(level, abs=0.02)
     with pytest.raises(ConfigError, match="'prepositions' and 'adpositions' are about the same"):
         parse_facts("adpositions = before\nprepositions = yes", BEST)
@@ -138,11 +158,15 @@ def test_facts_are_kept_with_the_text():
     former = {name: value for name, value in prior.text.to_json().items() if name != "told"}
     assert Text.from_json(former).told == {}  # of a model file from before there were facts
     sentence = Sentence.of_tags(["NOUN", "ADP", "VERB"])
-    np.testing.assert_array_equal(Prior(BEST, again).potentials(sentence), prior.potentials(sentence))
+    np.testing.assert_array_equal(
+        Prior(BEST, again).potentials(sentence), prior.potentials(sentence)
+    )
 
 
 def test_facts_that_change_nothing_are_found():
-    rules = table("edge statistics = 0 ADP", "edge statistics = 1 DET", "measure late = ending VERB | VERB")
+    rules = table(
+        "edge statistics = 0 ADP", "edge statistics = 1 DET", "measure late = ending VERB | VERB"
+    )
     text = text_of("DET ADP NOUN VERB", times=3)
     facts = parse_facts("adpositions = after\ndeterminers = after\nlate = no", rules)
     assert idle_facts(rules, text, facts) == [
@@ -152,7 +176,9 @@ def test_facts_that_change_nothing_are_found():
     shown = parse_facts("determiners = before", rules)
     expected = "'determiners = before' has no effect: the text already shows this order"
     assert idle_facts(rules, text * 40, shown) == [expected]
-    (message,) = idle_facts(rules, text * COMPARED, parse_facts("determiners = before ; cases 0", rules))
+    (message,) = idle_facts(
+        rules, text * COMPARED, parse_facts("determiners = before ; cases 0", rules)
+    )
     assert message == "'determiners = before' has no effect: it is worth 0 cases"
     assert idle_facts(rules, text, {}) == []
 
@@ -161,10 +187,15 @@ def test_facts_that_change_nothing_are_found():
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two texts, and facts that contradict them."""
     monkeypatch.chdir(tmp_path)
-    for name, order in (("a.conllu", ("DET", "NOUN", "VERB", "ADP", "NOUN")), ("b.conllu", ("VERB", "NOUN"))):
+    for name, order in (
+        ("a.conllu", ("DET", "NOUN", "VERB", "ADP", "NOUN")),
+        ("b.conllu", ("VERB", "NOUN")),
+    ):
         rows = [f"{k}\tw{k}\t_\t{tag}" + "\t_" * 6 for k, tag in enumerate(order, 1)]
         Path(name).write_text(("\n".join(rows) + "\n\n") * 60, encoding="utf-8")
-    Path("facts.txt").write_text("adpositions = after\nobjects = before ; cases 500\n", encoding="utf-8")
+    Path("facts.txt").write_text(
+        "adpositions = after\nobjects = before ; cases 500\n", encoding="utf-8"
+    )
     return tmp_path
 
 
@@ -189,7 +220,11 @@ def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
     rows = [json.loads(line) for line in Path("with/log.jsonl").read_text().splitlines()]
     (row,) = [row for row in rows if row["phase"] == "text"]
     assert row["facts"]["objects"] == [1.0, 500.0]
-    assert row["measures"]["nouns-before-verbs"] > 0.8 > row["text_alone"]["measures"]["nouns-before-verbs"]
+    assert (
+        row["measures"]["nouns-before-verbs"]
+        > 0.8
+        > row["text_alone"]["measures"]["nouns-before-verbs"]
+    )
     assert "objects = 1 ; cases 500" in vdgi.good("info", "with").out
     resumed = vdgi("train", "--train", "a.conllu", *QUICK, "--out", "with", "--resume")
     assert resumed.status == 4
@@ -212,7 +247,9 @@ def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
     ],
 )  # fmt: skip
 def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, message):
-    Path("t.conllu").write_text("1\ta\t_\tVERB\t_\t_\t0\t_\t_\t_\n2\tb\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n")
+    Path("t.conllu").write_text(
+        "1\ta\t_\tVERB\t_\t_\t0\t_\t_\t_\n2\tb\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n"
+    )
     preset = [] if "--preset" in arguments else ["--preset", "best"]
     result = vdgi("train", *preset, *arguments.split(), "--out", "run")
     assert result.status == status, result.err

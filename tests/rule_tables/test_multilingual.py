@@ -38,7 +38,10 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(st.lists(st.integers(0, 40), max_size=5))
 def test_no_language_has_twice_as_many_sentences_as_another(sizes):
-    texts = [[Sentence((str(number),), (str(label),)) for number in range(size)] for label, size in enumerate(sizes)]
+    texts = [
+        [Sentence((str(number),), (str(label),)) for number in range(size)]
+        for label, size in enumerate(sizes)
+    ]
     trees = balanced(texts)
     times = {text[0].tags: trees.count(text[0]) for text in texts if text}
     assert all(trees.count(sentence) == times[sentence.tags] for text in texts for sentence in text)
@@ -54,13 +57,17 @@ def test_the_model_file_says_which_languages(both, vdgi):
     assert meta["languages"] == dict(zip(("xa_demo", "xb"), numbers))
     assert meta["trained_on"] == {name: sum(part[name] for part in numbers) for name in numbers[0]}
     assert [*meta["dropped"]] == [
-        f"{label}: {dropped}" for label, part in zip(("xa_demo", "xb"), read) for dropped in part.dropped
+        f"{label}: {dropped}"
+        for label, part in zip(("xa_demo", "xb"), read)
+        for dropped in part.dropped
     ]
     assert [(item["role"], item["name"]) for item in meta["data"]] == [
         ("train xa_demo", "demo-ud-train.conllu"),
         ("train xb", "demo-ud-dev.conllu"),
     ]
-    shown = [line.split(maxsplit=1) for line in vdgi.good("info", both).out.splitlines() if " " in line]
+    shown = [
+        line.split(maxsplit=1) for line in vdgi.good("info", both).out.splitlines() if " " in line
+    ]
     for label, amount in zip(("xa_demo", "xb"), numbers):
         told = f"{label}: {amount['sentences']:,} sentences, {amount['words']:,} words"
         assert ["language", told] in shown

@@ -37,7 +37,8 @@ def test_agreement_by_shared_features():
     sentence = said("a/ADJ/Case=Nom|Number=Sing b/NOUN/Case=Nom c/NOUN/Case=Acc|Number=Sing d/NOUN")
     of = prior("agreement = 1 ADJ | NOUN ; by Case Number", sentence)
     assert arcs(of, sentence) == {(2, 1): 0.3, (3, 1): -1.0}
-    assert arcs(prior("agreement = 1 ADJ | NOUN ; by Case", tagged("ADJ")), sentence) == {}  # a text without FEATS
+    # a text without FEATS
+    assert arcs(prior("agreement = 1 ADJ | NOUN ; by Case", tagged("ADJ")), sentence) == {}
 
 
 def test_conjunctions_depend_on_the_following_conjunct():
@@ -158,7 +159,9 @@ def test_linkers_are_found_after_nouns_and_between_verbs():
 
 
 def test_participles_depend_on_nouns_before_them_unless_they_have_an_auxiliary():
-    of = prior("participle = 5 VERB[VerbForm=Part] | NOUN | ADJ ; aux AUX", said("a/VERB/VerbForm=Part"))
+    of = prior(
+        "participle = 5 VERB[VerbForm=Part] | NOUN | ADJ ; aux AUX", said("a/VERB/VerbForm=Part")
+    )
     assert arcs(of, said("a/NOUN b/ADJ c/VERB/VerbForm=Part")) == {(1, 3): 5.0}
     assert arcs(of, said("a/AUX b/NOUN c/VERB/VerbForm=Part")) == {}
 
@@ -203,7 +206,10 @@ def test_frequent_words_are_symbols_of_the_last_stage():
 
 
 def test_lines_count_as_much_as_the_text_speaks_for_them():
-    lines = ["measure late = ending VERB | VERB ; from 0.5 ; to 1", "from previous = 4 PART if late"]
+    lines = [
+        "measure late = ending VERB | VERB ; from 0.5 ; to 1",
+        "from previous = 4 PART if late",
+    ]
     text = [tagged("NOUN PART VERB")] * 60 + [tagged("VERB NOUN NOUN")] * 20
     of = prior(lines, *text)
     assert of.text.measures["late"] == pytest.approx(0.5 * 80 / 100)
@@ -228,11 +234,16 @@ def test_lines_count_as_much_as_the_text_speaks_for_them():
 def test_conditions_multiply_a_lines_number(conditions, factor):
     sentence = tagged("NOUN PART")
     for values in product((0.0, 0.25, 0.5, 1.0), repeat=3):
-        lines = [*(f"measure {name} = told" for name in "abc"), f"from previous = 4 PART {conditions}"]
+        lines = [
+            *(f"measure {name} = told" for name in "abc"),
+            f"from previous = 4 PART {conditions}",
+        ]
         facts = {name: Fact(value) for name, value in zip("abc", values)}
         found = Prior.of_text(parse_rules("\n".join(["[p] (c)", *lines])), [sentence], facts)
         expected = 4 * factor(*values)
-        assert arcs(found, sentence) == ({(1, 2): pytest.approx(expected, abs=1e-4)} if expected > 0.2 else {})
+        assert arcs(found, sentence) == (
+            {(1, 2): pytest.approx(expected, abs=1e-4)} if expected > 0.2 else {}
+        )
 
 
 @pytest.mark.parametrize(
@@ -252,7 +263,8 @@ def test_malformed_conditions_are_named_with_their_line(line, message):
 
 
 def test_with_prepositions_nouns_may_precede_the_nouns_that_depend_on_them():
-    """Objects precede verbs in all texts; the table `best` takes only what it knows of nouns from the first."""
+    """Objects precede verbs in all texts; the table `best` takes only what it knows of nouns from
+    the first."""
     rules = load_rules(rules_path("best"))
     with_table = {}
     for adposition in ("NOUN ADP NOUN NOUN VERB", "ADP NOUN NOUN NOUN VERB"):
@@ -285,10 +297,15 @@ def test_kinds_of_measures(line, share):
 def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potentials():
     rules = load_rules(rules_path("best"))
     text = [
-        said("de/ADP a/NOUN b/VERB , cc/CCONJ c/DET d/NOUN/Case=Gen e/PRON/PronType=Rel f/VERB/VerbForm=Fin"),
+        said(
+            "de/ADP a/NOUN b/VERB , cc/CCONJ c/DET d/NOUN/Case=Gen e/PRON/PronType=Rel f/VERB/VerbForm=Fin"
+        ),
         said("cc/CCONJ x/NOUN is/AUX good/ADJ , y/NOUN z/VERB/VerbForm=Part"),
     ] * 30
-    original, mirrored = Prior.of_text(rules, text), Prior.of_text(rules, [backwards(s) for s in text])
+    original, mirrored = (
+        Prior.of_text(rules, text),
+        Prior.of_text(rules, [backwards(s) for s in text]),
+    )
     assert mirrored.statistics.is_mirrored
     for sentence in text[:2]:
         n = len(sentence)
@@ -296,24 +313,39 @@ def test_a_mirror_image_of_text_and_sentence_has_the_mirror_image_of_the_potenti
         place = [0, *range(n, 0, -1)]
         assert back[np.ix_(place, place)][:, 1:] == pytest.approx(there[:, 1:])
         symbols, reversed_ = (
-            each.symbols(each.view(one)) for each, one in ((original, sentence), (mirrored, backwards(sentence)))
+            each.symbols(each.view(one))
+            for each, one in ((original, sentence), (mirrored, backwards(sentence)))
         )
         assert reversed_ == symbols[::-1]
 
 
 def backwards(sentence: Sentence) -> Sentence:
-    return Sentence(sentence.forms[::-1], sentence.tags[::-1], feats=sentence.feats[::-1], gaps=sentence.gaps[::-1])
+    return Sentence(
+        sentence.forms[::-1],
+        sentence.tags[::-1],
+        feats=sentence.feats[::-1],
+        gaps=sentence.gaps[::-1],
+    )
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ("punctuaton = 2", "<rules>:2: no setting 'punctuaton'; did you mean 'punctuation'?"),
-        ("punctuation = 2 ; mst 3", "<rules>:2: 'punctuation' has no option 'mst'; did you mean 'most'?"),
+        (
+            "punctuation = 2 ; mst 3",
+            "<rules>:2: 'punctuation' has no option 'mst'; did you mean 'most'?",
+        ),
         ("punctuation = 2 if late", "<rules>:2: no measure 'late'"),
         ("agreement = 1 ADJ", "<rules>:2: 'agreement' has 1 group of tags"),
-        ("measure m = endin VERB | VERB", "<rules>:2: no kind of measure 'endin'; did you mean 'ending'?"),
-        ("measure m = ending A | A ; from 1 ; to 1", "<rules>:2: measure m: 'from' and 'to' are equal"),
+        (
+            "measure m = endin VERB | VERB",
+            "<rules>:2: no kind of measure 'endin'; did you mean 'ending'?",
+        ),
+        (
+            "measure m = ending A | A ; from 1 ; to 1",
+            "<rules>:2: measure m: 'from' and 'to' are equal",
+        ),
         ("participle = 5 VERB[VerbForm] | A | B", "<rules>:2: 'VERB.VerbForm.' is no tag"),
     ],
 )

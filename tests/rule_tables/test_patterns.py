@@ -22,7 +22,11 @@ SYNTAX = Syntax(("words", "heads"), {"within": "number", "over": "tags", "by": "
             [("VERB", "Case=Nom|VerbForm=Part,Vnoun")],
             [("VERB", "_"), ("ADJ", "VerbForm=Part")],
         ),
-        ("NOUN[Case=Gen|Loc]", [("NOUN", "Case=Loc"), ("NOUN", "Case=Gen")], [("NOUN", "Case=Nom")]),
+        (
+            "NOUN[Case=Gen|Loc]",
+            [("NOUN", "Case=Loc"), ("NOUN", "Case=Gen")],
+            [("NOUN", "Case=Nom")],
+        ),
         ("PRON[-Case]", [("PRON", "_"), ("PRON", "Number=Sing")], [("PRON", "Case=Acc")]),
         ("*[Case=Gen]", [("X", "Case=Gen")], [("X", "_")]),
     ],
@@ -33,7 +37,9 @@ def test_a_pattern_is_a_tag_and_a_condition(text, fits, fails):
     assert [group.has(*word) for word in fails] == [False] * len(fails)
 
 
-@pytest.mark.parametrize("text", ["VERB[", "VERB[]", "VERB[VerbForm]", "VERB[-VerbForm=Part]", "[A=B]", "VERB[A=]"])
+@pytest.mark.parametrize(
+    "text", ["VERB[", "VERB[]", "VERB[VerbForm]", "VERB[-VerbForm=Part]", "[A=B]", "VERB[A=]"]
+)
 def test_what_is_no_pattern_is_refused(text):
     with pytest.raises(ValueError, match="is no tag"):
         Pattern.of(text)
@@ -41,7 +47,9 @@ def test_what_is_no_pattern_is_refused(text):
 
 def test_a_line_has_a_number_groups_options_and_a_condition():
     found = parse_setting(
-        "x", "2.5 VERB NOUN[Case=Gen|Loc] | DET ; within 4 ; over ADJ NUM ; by Case Number if late", SYNTAX
+        "x",
+        "2.5 VERB NOUN[Case=Gen|Loc] | DET ; within 4 ; over ADJ NUM ; by Case Number if late",
+        SYNTAX,
     )
     assert (found.weight, found.conditions, found.unless) == (2.5, ("late",), ())
     assert [group.tags for group in found.groups] == [{"VERB", "NOUN"}, {"DET"}]

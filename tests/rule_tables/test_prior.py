@@ -1,4 +1,5 @@
-"""Rule tables, statistics of a text, and the potentials made of them, against hand-made figures and loops."""
+"""Rule tables, statistics of a text, and the potentials made of them, against hand-made figures and
+loops."""
 
 from __future__ import annotations
 
@@ -128,7 +129,8 @@ def test_conjuncts(tags, expected):
         ("NOUN SCONJ ADV VERB", {(3, 1), (4, 1)}),
         ("NOUN VERB SCONJ", set()),  # not between, and a verb does not bar its left
         ("VERB SCONJ NOUN", {(3, 1)}),
-        ("NOUN CONJ VERB NOUN VERB", {(3, 1), (4, 1)}),  # after the noun, the conjunction bars nothing
+        # after the noun, the conjunction bars nothing
+        ("NOUN CONJ VERB NOUN VERB", {(3, 1), (4, 1)}),
         ("VERB CONJ NOUN VERB X", {(3, 1), (4, 1)}),
         ("DET SCONJ VERB", set()),  # of no group
     ],
@@ -157,7 +159,10 @@ def looped(tags: Sequence[str], rules: RuleSet, statistics: Statistics) -> np.nd
                 continue
             h = tags[head - 1] if head else "ROOT"
             as_noun = {"PROPN": "NOUN", "CCONJ": "CONJ"}
-            names = (as_noun.get(h, h), "NOUN" if d == "PRON" and "pronouns" in on else as_noun.get(d, d))
+            names = (
+                as_noun.get(h, h),
+                "NOUN" if d == "PRON" and "pronouns" in on else as_noun.get(d, d),
+            )
             weight = {f"{rule.head}>{rule.dependent}": rule.weight for rule in rules.rules}
             fires = weight.get(">".join(names), 0.0)
             left = dependent < head
@@ -170,7 +175,14 @@ def looped(tags: Sequence[str], rules: RuleSet, statistics: Statistics) -> np.nd
             if not head:
                 continue
             expected[head, dependent] -= short * (abs(head - dependent) - 1)
-            if "function words" in on and h in ("ADP", "AUX", "DET", "PART", "SCONJ", *conjunctions):
+            if "function words" in on and h in (
+                "ADP",
+                "AUX",
+                "DET",
+                "PART",
+                "SCONJ",
+                *conjunctions,
+            ):
                 expected[head, dependent] += math.log(0.01)
             if "edge statistics" in on and d in ("ADP", "DET", "SCONJ"):
                 asymmetry = statistics.asymmetry(d)
@@ -206,7 +218,10 @@ def looped(tags: Sequence[str], rules: RuleSet, statistics: Statistics) -> np.nd
 @given(tags=sentences)
 def test_shipped_tables_give_what_a_loop_gives(name, tags):
     rules = shipped(name)
-    potentials, expected = Prior(rules, TEXT).potentials(Sentence.of_tags(tags)), looped(tags, rules, TEXT)
+    potentials, expected = (
+        Prior(rules, TEXT).potentials(Sentence.of_tags(tags)),
+        looped(tags, rules, TEXT),
+    )
     np.fill_diagonal(potentials, 0.0)
     potentials[:, 0] = 0.0
     assert potentials == pytest.approx(expected)
@@ -235,13 +250,18 @@ def test_every_part_has_a_switch(name):
                 rules.without(part.name)
             continue
         dependent_parts = [
-            other.name for other in rules.parts if other.name in ("verb particles", "further rules", "other predicates")
+            other.name
+            for other in rules.parts
+            if other.name in ("verb particles", "further rules", "other predicates")
         ]
         names = [part.name, *dependent_parts] if part.name == "rules" else [part.name]
         less = rules.without(*names)
-        assert [other.name for other in less.parts] == [other.name for other in rules.parts if other.name not in names]
+        assert [other.name for other in less.parts] == [
+            other.name for other in rules.parts if other.name not in names
+        ]
         changed = [
-            not np.allclose(Prior.of_text(less, text).potentials(tags), whole) for text, whole in zip(TEXTS, wholes)
+            not np.allclose(Prior.of_text(less, text).potentials(tags), whole)
+            for text, whole in zip(TEXTS, wholes)
         ]
         assert any(changed), part
         assert parse_rules(less.text) == less  # for model files
@@ -268,8 +288,14 @@ def test_every_part_has_a_switch(name):
         ("[a] (a)\nX ROOT 1", "r.txt:2: ROOT cannot be a dependent"),
         ("[a] (a)\nA B -1", "r.txt:2: weight must be 0 or more (found -1)"),
         ("[a] (a)\nexcept A B inf", "r.txt:2: weight must be a finite number (found inf)"),
-        ("[a] (a)\nrule strength = 1\nA B 1\nA B 1 left", "r.txt:4: A>B is already matched by the rule in"),
-        ("[a] (a)\nrule strength = 1\nA += B\nA C 1\nB C 1", "r.txt:5: B>C is already matched by the rule"),
+        (
+            "[a] (a)\nrule strength = 1\nA B 1\nA B 1 left",
+            "r.txt:4: A>B is already matched by the rule in",
+        ),
+        (
+            "[a] (a)\nrule strength = 1\nA += B\nA C 1\nB C 1",
+            "r.txt:5: B>C is already matched by the rule",
+        ),
         (
             "[a] (b)\nshort arc = 1",
             "r.txt:2: no setting 'short arc'; did you mean 'short arcs'? (there are: ",
@@ -287,8 +313,14 @@ def test_every_part_has_a_switch(name):
         ("[a] (b)\nconjunct = 1 A | | B", "r.txt:2: a group has no tags"),
         ("[a] (b)\nconjunct = 1 A | B A", "r.txt:2: A is there twice"),
         ("[a] (b)\nconjunct = 1 A", "r.txt: 'conjunct' needs a line 'conjunction = TAG ...'"),
-        ("[a] (b)\nclause barrier = 1 A", "r.txt: 'clause barrier' needs a line 'subordinator = TAG ...'"),
-        ("[a] (b)\nN += ", "r.txt:2: expected further tags of a class, such as NOUN += PRON as dependent"),
+        (
+            "[a] (b)\nclause barrier = 1 A",
+            "r.txt: 'clause barrier' needs a line 'subordinator = TAG ...'",
+        ),
+        (
+            "[a] (b)\nN += ",
+            "r.txt:2: expected further tags of a class, such as NOUN += PRON as dependent",
+        ),
         ("[a] (b)\nN += as head", "r.txt:2: expected further tags of a class"),
         ("[a] (b)\nN += A as subject", "r.txt:2: expected further tags of a class"),
         ("[a] (b)\nN += N", "r.txt:2: N is in class N already"),
@@ -296,7 +328,10 @@ def test_every_part_has_a_switch(name):
         ("[a] (b)\nN += ROOT", "r.txt:2: ROOT cannot be part of a class"),
         ("[a] (b)\nN = A\nN = B", "r.txt:3: class N is declared twice"),
         ("[a] (c)\nverb-final = 1 VERB", "r.txt:2: share 1 is not below 1"),
-        ("[a] (c)\nverb-final = VERB", "r.txt:2: expected a number and tags, such as verb-final = 1 NOUN"),
+        (
+            "[a] (c)\nverb-final = VERB",
+            "r.txt:2: expected a number and tags, such as verb-final = 1 NOUN",
+        ),
         ("[a] (c)\nexcept A B 1 if verbfinal", "r.txt:2: expected head tag, dependent tag, weight"),
         ("[a] (c)\nA B 1 if verb-final", "left or right if need be; found: A B 1 if verb-final"),
         ("[a] (b)\nN M = A", "r.txt:2: no setting 'N M' (there are: "),

@@ -38,7 +38,9 @@ def test_counts_are_those_of_a_loop():
     trees = [tuple(int(h) for h in rng.integers(0, 6, 5)) for _ in range(20)]
     counts = count(rules.index(tags), len(rules), [tags.index(t) for t in sentence], trees)
     for tree, row in zip(trees, counts):
-        arcs = Counter(("ROOT" if h == 0 else sentence[h - 1], tag) for h, tag in zip(tree, sentence))
+        arcs = Counter(
+            ("ROOT" if h == 0 else sentence[h - 1], tag) for h, tag in zip(tree, sentence)
+        )
         nouns = ("NOUN", "PROPN")
         expected = [
             arcs["ROOT", "VERB"],
@@ -53,14 +55,23 @@ def test_counts_are_those_of_a_loop():
     [
         ("", "r.txt: no rules"),
         ("# only a comment\n", "r.txt: no rules"),
-        ("ROOT VERB\n", "r.txt:1: expected head tag, dependent tag and expectation, found 2 columns"),
-        ("ROOT VERB 0.5 0.5\n", "r.txt:1: expected head tag, dependent tag and expectation, found 4 columns"),
+        (
+            "ROOT VERB\n",
+            "r.txt:1: expected head tag, dependent tag and expectation, found 2 columns",
+        ),
+        (
+            "ROOT VERB 0.5 0.5\n",
+            "r.txt:1: expected head tag, dependent tag and expectation, found 4 columns",
+        ),
         ("\nROOT VERB half\n", "r.txt:2: expectation must be a number (found half)"),
         ("ROOT VERB -1\n", "r.txt:1: expectation must be 0 or more (found -1)"),
         ("ROOT VERB nan\n", "r.txt:1: expectation must be 0 or more (found nan)"),
         ("ROOT VERB inf\n", "r.txt:1: expectation must be 0 or more (found inf)"),
         ("VERB ROOT 1\n", "r.txt:1: ROOT cannot be a dependent"),
-        ("ROOT VERB 1\n# x\nROOT VERB 2\n", "r.txt:3: ROOT>VERB is already matched by the rule in line 1"),
+        (
+            "ROOT VERB 1\n# x\nROOT VERB 2\n",
+            "r.txt:3: ROOT>VERB is already matched by the rule in line 1",
+        ),
         (
             "N = NOUN PROPN\nROOT N 1\nROOT PROPN 2\n",
             "r.txt:3: ROOT>PROPN is already matched by the rule in line 2",
@@ -97,6 +108,8 @@ def test_all_faults_are_told_at_once_in_the_order_of_lines():
 def test_a_doubled_rule_is_told_with_its_remedy():
     table = "[a] (a)\nrule strength = 1\nN += M\nV N 1\nV M .5 left\n"
     remedy = "change line 4, or write 'except V M 0.5 left'"
-    with pytest.raises(ConfigError, match=f"r.txt:5: V>M is already matched by the rule in line 4; {remedy}$"):
+    with pytest.raises(
+        ConfigError, match=f"r.txt:5: V>M is already matched by the rule in line 4; {remedy}$"
+    ):
         parse_rules(table, "r.txt")
     assert parse_rules(table.replace("V M .5", "except V M .5"), "r.txt").table.exceptions

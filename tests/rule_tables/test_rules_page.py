@@ -41,7 +41,10 @@ def test_an_explanation_is_shown():
 
 
 def test_every_setting_and_its_options_are_on_the_page():
-    rows = {row[0].strip(" `"): row[2] for row in re.findall(r"^\|([^|]+)\|(.+?)\|([^|]*)\|[^|]*\|$", PAGE, re.M)}
+    rows = {
+        row[0].strip(" `"): row[2]
+        for row in re.findall(r"^\|([^|]+)\|(.+?)\|([^|]*)\|[^|]*\|$", PAGE, re.M)
+    }
     for name, kind in KINDS_BY_NAME.items():
         assert set(re.findall("`(.+?)`", rows[name])) == set(kind.syntax.options), name
     for name in MEASURES:

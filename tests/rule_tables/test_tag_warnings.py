@@ -30,7 +30,9 @@ def test_a_sound_text_gives_no_warning(best: RuleSet) -> None:
         ({"verb": 2, "det": 1}, "verb det (3 words, 100.0 %); write VERB for verb, DET for det?"),
     ],
 )
-def test_tags_that_no_rule_mentions_share_one_warning(best: RuleSet, counts: dict[str, int], end: str) -> None:
+def test_tags_that_no_rule_mentions_share_one_warning(
+    best: RuleSet, counts: dict[str, int], end: str
+) -> None:
     (line,) = tag_warnings(counts, best)
     assert line == f"no rule mentions these tags of the text: {end}"
     (line,) = tag_warnings(TEXT, parse_rules("ROOT VERB 1\nVERB NOUN 1"))
@@ -76,7 +78,9 @@ def test_plus_and_equals_in_the_wrong_order(best: RuleSet) -> None:
     number = text[: text.index("=+")].count("\n") + 1
     with pytest.raises(ConfigError) as caught:
         parse_rules(text, "my.txt")
-    assert str(caught.value) == f"my.txt:{number}: =+ is not understood; did you mean 'NOUN += PROPN'?"
+    assert (
+        str(caught.value) == f"my.txt:{number}: =+ is not understood; did you mean 'NOUN += PROPN'?"
+    )
     with pytest.raises(ConfigError, match=r"did you mean 'A \+= B'"):
         parse_rules("A =+ B\nROOT A 1")
 
@@ -91,7 +95,9 @@ def test_of_thousands_of_tags_only_some_are_named(best: RuleSet) -> None:
     assert " and 9,981 more (10,002 words) are unknown to the model and were ignored; " in line
     assert unknown_to_model({}) == []
     (line,) = unknown_tags(parse_rules("".join(f"T{k} NOUN 1\n" for k in range(300))), counts)
-    assert line.startswith("rules: neither tags of UD nor of the text: T0 (line 1), T1 (line 2), T10 (line 11)")
+    assert line.startswith(
+        "rules: neither tags of UD nor of the text: T0 (line 1), T1 (line 2), T10 (line 11)"
+    )
     assert line.endswith(", and 280 more")
 
 
@@ -104,5 +110,7 @@ def test_of_thousands_of_tags_only_some_are_named(best: RuleSet) -> None:
     ],
 )
 def test_rules_for_thousands_of_tags_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"my.txt: rules for \d+ tags \(if that is right, .*tags=\d+\)"):
+    with pytest.raises(
+        ConfigError, match=r"my.txt: rules for \d+ tags \(if that is right, .*tags=\d+\)"
+    ):
         parse_rules(text, "my.txt")

@@ -64,7 +64,8 @@ def test_the_mirror_image_of_a_text_has_the_mirror_image_of_its_prior(text, tags
     assert mirrored.statistics.is_mirrored
     assert not original.statistics.is_mirrored
     expected, found = (
-        prior.potentials(Sentence.of_tags(order)) for prior, order in ((original, tags), (mirrored, tags[::-1]))
+        prior.potentials(Sentence.of_tags(order))
+        for prior, order in ((original, tags), (mirrored, tags[::-1]))
     )
     n = len(tags)
     for dependent in range(1, n + 1):

@@ -45,7 +45,9 @@ def test_the_rules_are_the_thirteen_of_the_paper() -> None:
 
 
 def test_the_table_of_pairs_is_their_expansion() -> None:
-    expanded = [(h, d) for rule in COARSE.rules for h in COARSE.heads(rule) for d in COARSE.dependents(rule)]
+    expanded = [
+        (h, d) for rule in COARSE.rules for h in COARSE.heads(rule) for d in COARSE.dependents(rule)
+    ]
     assert [(rule.head, rule.dependent) for rule in PAIRS.rules] == expanded
     assert len(PAIRS) == len(set(expanded)) == sum(SIZES) == 181
     owner = list(COARSE.pairs().values())
@@ -65,7 +67,9 @@ def test_counts_of_a_rule_are_those_of_its_pairs() -> None:
         trees = rng.integers(n_words + 1, size=(20, n_words))  # any heads will do
         coarse = count(COARSE.index(tags), 13, sentence.tolist(), trees.tolist())
         pairs = count(PAIRS.index(tags), 181, sentence.tolist(), trees.tolist())
-        assert (coarse == np.stack([pairs[:, owner == k].sum(axis=1) for k in range(13)], axis=1)).all()
+        assert (
+            coarse == np.stack([pairs[:, owner == k].sum(axis=1) for k in range(13)], axis=1)
+        ).all()
         seen += pairs.sum(axis=0)
     assert seen.all()  # every pair was put to the test
 
@@ -83,7 +87,9 @@ def sample(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_rules_hold_for_as_many_arcs_as_was_measured(sample: Path) -> None:
     """Without this program, 72 % of the gold arcs up to ten words were found covered."""
-    sentences = expectations.sentences_for_estimate(reading.read(sample, heads="required", tags="xpos"))
+    sentences = expectations.sentences_for_estimate(
+        reading.read(sample, heads="required", tags="xpos")
+    )
     assert (len(sentences.sentences), sentences.n_words) == (537, 3704)
     coarse, pairs = (expectations.estimate(sentences.sentences, rules) for rules in (COARSE, PAIRS))
     assert sum(coarse.arcs) == sum(pairs.arcs)

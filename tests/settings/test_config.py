@@ -1,4 +1,5 @@
-"""Settings: their bounds, their faults in words, what has no effect, and the file that gives them back."""
+"""Settings: their bounds, their faults in words, what has no effect, and the file that gives them
+back."""
 
 from __future__ import annotations
 
@@ -68,16 +69,25 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         ("trian.lr=1", "config: no section 'trian'; did you mean 'train'?"),
         ("qqq.lr=1", "config: no section 'qqq'"),
         ("train.lr.x=1", "config: no key 'train.lr.x'; did you mean 'train.lr'?"),
-        ("train.lr", "config: cannot read 'train.lr'; write section.key=value, as in parser.epochs=5"),
+        (
+            "train.lr",
+            "config: cannot read 'train.lr'; write section.key=value, as in parser.epochs=5",
+        ),
         ("lr=1", "config: cannot read 'lr=1'; write section.key=value, as in parser.epochs=5"),
-        ("train.=1", "config: cannot read 'train.=1'; write section.key=value, as in parser.epochs=5"),
+        (
+            "train.=1",
+            "config: cannot read 'train.=1'; write section.key=value, as in parser.epochs=5",
+        ),
         ("train.epochs=1.5", "config: 'train.epochs' must be a whole number, not 1.5"),
         ("train.epochs=true", "config: 'train.epochs' must be a whole number, not True"),
         ("train.epochs=three", "config: 'train.epochs' must be a whole number, not 'three'"),
         ("train.lr=false", "config: 'train.lr' must be a number, not False"),
         ("train.lr=fast", "config: 'train.lr' must be a number, not 'fast'"),
         ("parser.mask_illegal=1", "config: 'parser.mask_illegal' must be true or false, not 1"),
-        ("parser.mask_illegal=True", "config: 'parser.mask_illegal' must be true or false, not 'True'"),
+        (
+            "parser.mask_illegal=True",
+            "config: 'parser.mask_illegal' must be true or false, not 'True'",
+        ),
         ("rules=3", "config: 'rules' must be a text, not 3"),
         ("seed=x", "config: 'seed' must be a whole number, not 'x'"),
         ("seed=-1", "config: 'seed' must be from 0 to 9223372036854775807, not -1"),
@@ -86,15 +96,24 @@ A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["fe
         ("train.lr=-0.1", "config: 'train.lr' must be at least 0, not -0.1"),
         ("train.lr=inf", "config: 'train.lr' must be a finite number, not inf"),
         ("parser.forget_bias=nan", "config: 'parser.forget_bias' must be a finite number, not nan"),
-        ("parser.encoder_dropout=1", "config: 'parser.encoder_dropout' must be from 0 to 0.99, not 1"),
+        (
+            "parser.encoder_dropout=1",
+            "config: 'parser.encoder_dropout' must be from 0 to 0.99, not 1",
+        ),
         (
             "train.select=lst",
             "config: 'train.select' must be one of last, dev, not 'lst'; did you mean 'last'?",
         ),
         ("data.ignore=forms", f"config: 'data.ignore' {A_LIST}, not 'forms'"),
-        ("data.ignore=['feat']", f"config: 'data.ignore' {A_LIST}, not ['feat']; did you mean 'feats'?"),
+        (
+            "data.ignore=['feat']",
+            f"config: 'data.ignore' {A_LIST}, not ['feat']; did you mean 'feats'?",
+        ),
         ("data.ignore=[1]", f"config: 'data.ignore' {A_LIST}, not [1]"),
-        ("data.protocol=x", "config: 'data.protocol' must be one of standard, as_released, not 'x'"),
+        (
+            "data.protocol=x",
+            "config: 'data.protocol' must be one of standard, as_released, not 'x'",
+        ),
         ("rules=\udcff.txt", "config: 'rules' must be a text in UTF-8, not '\\udcff.txt'"),
         ("recipe=3", "config: 'recipe' must be a text, not 3"),
         (
@@ -135,7 +154,9 @@ def test_faults_in_a_teacher(assignments: str, message: str) -> None:
     assert message_of(*assignments.split(), preset="best") == f"config: {message}"
 
 
-@pytest.mark.parametrize("values", [{3: 4}, {"data": {3: 4}}, {"data": [1]}, {"base": "x"}, {"train": None}])
+@pytest.mark.parametrize(
+    "values", [{3: 4}, {"data": {3: 4}}, {"data": [1]}, {"base": "x"}, {"train": None}]
+)
 def test_what_is_no_settings_at_all_is_refused(values: Any) -> None:
     with pytest.raises(ConfigError):
         from_dict(values)
@@ -144,17 +165,35 @@ def test_what_is_no_settings_at_all_is_refused(values: Any) -> None:
 @pytest.mark.parametrize(
     ("assignments", "idle", "busy"),
     [
-        ([], ["words", "parser.vector_dim", "posterior.lr", "posterior.epsilon"], ["posterior.strength"]),
-        ([], ["finetune.lr", "finetune.score", "language_model"], ["finetune.updates", "finetune.epochs"]),
+        (
+            [],
+            ["words", "parser.vector_dim", "posterior.lr", "posterior.epsilon"],
+            ["posterior.strength"],
+        ),
+        (
+            [],
+            ["finetune.lr", "finetune.score", "language_model"],
+            ["finetune.updates", "finetune.epochs"],
+        ),
         (["parser.word_dim=8"], [], ["words", "parser.vector_dim"]),
-        (["posterior.dynamics=released"], ["posterior.strength"], ["posterior.lr", "posterior.epsilon"]),
+        (
+            ["posterior.dynamics=released"],
+            ["posterior.strength"],
+            ["posterior.lr", "posterior.epsilon"],
+        ),
         (["posterior.dynamics=off"], ["rules", "posterior.expectations"], []),
         (["finetune.updates=3"], ["language_model"], ["finetune.lr", "finetune.form"]),
         (["finetune.updates=3", "finetune.score=rl-bl"], [], ["language_model", "finetune.form"]),
-        (["finetune.updates=3", "train.updates=0"], ["train.lr", "train.clip"], ["train.samples", "rules"]),
+        (
+            ["finetune.updates=3", "train.updates=0"],
+            ["train.lr", "train.clip"],
+            ["train.samples", "rules"],
+        ),
     ],
 )
-def test_what_has_no_effect_on_a_neural_parser(assignments: list[str], idle: list[str], busy: list[str]) -> None:
+def test_what_has_no_effect_on_a_neural_parser(
+    assignments: list[str], idle: list[str], busy: list[str]
+) -> None:
     found = load_settings("fixed-lambda", assignments).without_effect()
     assert set(idle) <= set(found)
     assert not set(busy) & set(found)
@@ -197,7 +236,9 @@ def all_values(recipe: str) -> st.SearchStrategy[dict[str, Any]]:
     drawn: dict[str, st.SearchStrategy[Any]] = {"recipe": st.just(recipe)}
     for name, hint in hints_of(RECIPES.named(recipe).settings).items():
         if hint is TeacherSettings:
-            drawn[name] = st.one_of(*(section_of(TEACHERS.named(kind).settings) for kind in TEACHERS.names()))
+            drawn[name] = st.one_of(
+                *(section_of(TEACHERS.named(kind).settings) for kind in TEACHERS.names())
+            )
         elif isinstance(hint, type) and issubclass(hint, Section):
             drawn[name] = section_of(hint)
         else:
@@ -228,7 +269,9 @@ def test_every_setting_is_read_somewhere_and_refuses_what_is_of_another_type() -
         assert re.search(rf"\.{key}\b(?!\s*=[^=])", SOURCES), name
         hint, bounds = hint_of(key, kind)
         if hint in (int, float) and key != "forget_bias":
-            default = next(item.default for item in msgspec.structs.fields(kind) if item.name == key)
+            default = next(
+                item.default for item in msgspec.structs.fields(kind) if item.name == key
+            )
             low = bounds.ge if bounds.gt is None else bounds.gt
             assert low is not None, name
             assert low <= default <= (default if bounds.le is None else bounds.le), name

@@ -1,4 +1,5 @@
-"""Every setting that a preset's model file names matters: another value changes the model, or is refused.
+"""Every setting that a preset's model file names matters: another value changes the model, or is
+refused.
 
 What changes only the log is named here; so is what is refused, with the reason that is given.
 """
@@ -47,10 +48,14 @@ Values = dict[str, Any]
 FILES = tempfile.TemporaryDirectory()
 """Holds two universal parsers."""
 
-ONE, ANOTHER = (written_scorer(Path(FILES.name), random_scorer(seed), f"{seed}.vdgi") for seed in (1, 2))
+ONE, ANOTHER = (
+    written_scorer(Path(FILES.name), random_scorer(seed), f"{seed}.vdgi") for seed in (1, 2)
+)
 
 _TEXT = (Path(__file__).parents[1] / "effects.toml").read_text(encoding="utf-8")
-TABLE = tomllib.loads(_TEXT.replace('"ONE"', json.dumps(ONE)).replace('"ANOTHER"', json.dumps(ANOTHER)))
+TABLE = tomllib.loads(
+    _TEXT.replace('"ONE"', json.dumps(ONE)).replace('"ANOTHER"', json.dumps(ANOTHER))
+)
 OTHER: Values = TABLE["other"]
 """Another legal value of every setting, wherever it is not `OTHERWISE`."""
 
@@ -59,7 +64,11 @@ CASES: dict[str, Values] = TABLE["case"]
 
 TAUGHT = CASES["neural"]
 NO_TEACHER = {"teacher": {"kind": "none"}}
-TO_NEURAL = {"recipe": "neural", "parser": {"hidden_dim": 4, "tag_dim": 4}, "train": TAUGHT["train"]}
+TO_NEURAL = {
+    "recipe": "neural",
+    "parser": {"hidden_dim": 4, "tag_dim": 4},
+    "train": TAUGHT["train"],
+}
 TO_PERCEPTRON = {"recipe": "taught", "teacher": {"kind": "dmv"}}
 
 PERCEPTRONS = ("best", "convex-mst", "hdp-dep", "lc-dmv", "rf")
@@ -70,7 +79,10 @@ OTHERWISE: dict[tuple[str, str], Values] = {
     **{(case, "recipe"): TO_PERCEPTRON for case in CASES if case not in (*PERCEPTRONS, *OF_TREES)},
     **{(case, "teacher.kind"): NO_TEACHER for case in ("neural", "finetuned")},
     **{(case, "train.epochs"): {"train": {"epochs": 2}} for case in ("neural", "finetuned")},
-    **{(case, "teacher.kind"): {"teacher": {"kind": "universal", "model": ONE}} for case in OF_TREES[1:]},
+    **{
+        (case, "teacher.kind"): {"teacher": {"kind": "universal", "model": ONE}}
+        for case in OF_TREES[1:]
+    },
     ("universal", "teacher.kind"): {"teacher": {"kind": "dmv"}},
     ("hdp-dep", "data.tags"): {"data": {"tags": "xpos"}, "rules": "wsj"},
     ("best", "teacher.kind"): {"teacher": {"kind": "lc-dmv"}},
@@ -90,7 +102,11 @@ LOG_ONLY = {"train.evaluate_every", "train.dev_max_len"}
 TAGS_ONLY = "would have no effect: neither the parser nor its rules look at more than tags"
 
 REFUSED: dict[tuple[str, str], str] = {
-    **{(case, "data.ignore"): TAGS_ONLY for case in CASES if case not in ("lexicalised", *PERCEPTRONS, *OF_TREES)},
+    **{
+        (case, "data.ignore"): TAGS_ONLY
+        for case in CASES
+        if case not in ("lexicalised", *PERCEPTRONS, *OF_TREES)
+    },
 }
 """By case and setting: the reason that is given."""
 
@@ -99,7 +115,10 @@ def text_of(length: int, n_sentences: int) -> tuple[Sentence, ...]:
     """Sentences with both columns of tags, and gold trees."""
     demo = read(str(resources() / "demo" / "demo-ud-train.conllu"))
     chosen = islice((sentence for sentence in demo if 3 <= len(sentence) <= length), n_sentences)
-    return tuple(replace(s, source=None, xpos=tuple(tiny.PENN.get(tag, tag) for tag in s.tags)) for s in chosen)
+    return tuple(
+        replace(s, source=None, xpos=tuple(tiny.PENN.get(tag, tag) for tag in s.tags))
+        for s in chosen
+    )
 
 
 LENDERS = 10
@@ -146,7 +165,10 @@ def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     assert model is not None
     rows = RunLog(folder / "log.jsonl").rows() if folder else []
     times = {*tiny.TIMES}
-    return Outcome(model.parameters, [{key: value for key, value in row.items() if key not in times} for row in rows])
+    return Outcome(
+        model.parameters,
+        [{key: value for key, value in row.items() if key not in times} for row in rows],
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -168,7 +190,8 @@ def change(case: str, name: str) -> Values:
 
 
 def pairs() -> Iterator[tuple[str, str]]:
-    """Each setting of a recipe, or of a teacher, in the first case that has it; and all named above."""
+    """Each setting of a recipe, or of a teacher, in the first case that has it; and all named
+    above."""
     seen = set()
     for case in CASES:
         settings = settings_of(case)
@@ -198,7 +221,10 @@ def test_another_value_changes_the_model_or_is_refused(folder: Path, case: str, 
     if (case, name) in REFUSED:
         with pytest.raises(ConfigError) as caught:
             after()
-        assert re.match(rf"config: '(posterior\.\w+|data\.ignore)' (= \w+ )?{REFUSED[case, name]}", str(caught.value))
+        assert re.match(
+            rf"config: '(posterior\.\w+|data\.ignore)' (= \w+ )?{REFUSED[case, name]}",
+            str(caught.value),
+        )
         return
     before, found = usual(case), after()
     if name in LOG_ONLY and settings.train.select == "last":
@@ -231,10 +257,17 @@ ONLY_TREES = "there is no text to learn from, only trees"
             Inputs({"": Given(sentences=FEW)}),
             "there are no gold dev trees",
         ),
-        ("lexicalised", "words.min_freq", replace(TREES, init="m.vdgi"), "the model to start from has words"),
+        (
+            "lexicalised",
+            "words.min_freq",
+            replace(TREES, init="m.vdgi"),
+            "the model to start from has words",
+        ),
     ],
 )
-def test_what_the_inputs_leave_without_effect_is_refused(case: str, name: str, inputs: Inputs, reason: str) -> None:
+def test_what_the_inputs_leave_without_effect_is_refused(
+    case: str, name: str, inputs: Inputs, reason: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         run(inputs, settings_of(case), said=[name])
     assert str(caught.value).startswith(f"config: '{name}' would have no effect: {reason}")
@@ -243,7 +276,9 @@ def test_what_the_inputs_leave_without_effect_is_refused(case: str, name: str, i
 @pytest.mark.parametrize("case", ["best", "convex-mst", "lc-dmv"])
 def test_teachers_do_not_learn_from_more_than_there_is(case: str) -> None:
     settings = merge(settings_of(case), {"data": {"max_len": 10}, "teacher": {"max_len": 12}})
-    with pytest.raises(ConfigError, match="'teacher.max_len' would have no effect: the text is cut"):
+    with pytest.raises(
+        ConfigError, match="'teacher.max_len' would have no effect: the text is cut"
+    ):
         run(Inputs({"": Given(sentences=FEW)}), settings, said=["teacher.max_len"])
 
 
@@ -268,5 +303,9 @@ def test_what_a_case_does_not_have_is_refused_with_a_reason(case: str) -> None:
         if key == "epochs" and section in ("train", "finetune") and section not in idle:
             name = f"{section}.updates"  # which `epochs` replaces
         reason = idle.get(name) or idle.get(section)
-        expected = f"config: '{name}' would have no effect: {reason}" if reason else f"config: '{name}' is for "
+        expected = (
+            f"config: '{name}' would have no effect: {reason}"
+            if reason
+            else f"config: '{name}' is for "
+        )
         assert str(caught.value).startswith(expected)

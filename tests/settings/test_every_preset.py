@@ -47,7 +47,10 @@ PRESETS: dict[str, tuple[list[str], list[str]]] = {
     "strict": ([], []),
     "supervised": (FIRST, ["training: {trees} trees learnt from"]),
     "universal": ([], ["training: trees of other languages"]),
-    "universal-fast": ([], ["teacher: universal parser universal, learnt from trees of other languages"]),
+    "universal-fast": (
+        [],
+        ["teacher: universal parser universal, learnt from trees of other languages"],
+    ),
     "universal-trees": (
         [],
         [
@@ -86,7 +89,9 @@ def text(folder: Path) -> Path:
     blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[:20]
     text = "\n\n".join(blocks) + "\n\n"
     word = re.compile(r"^([0-9]+\t[^\t]*\t[^\t]*\t)([A-Z]+)\t_", re.MULTILINE)
-    text = word.sub(lambda found: f"{found[1]}{found[2]}\t{tiny.PENN.get(found[2], found[2])}", text)
+    text = word.sub(
+        lambda found: f"{found[1]}{found[2]}\t{tiny.PENN.get(found[2], found[2])}", text
+    )
     Path("few.conllu").write_text(text, encoding="utf-8")
     return Path("few.conllu")
 
@@ -94,11 +99,14 @@ def text(folder: Path) -> Path:
 # Each of them
 
 
-@pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset != "universal"])  # test_universal
+# test_universal
+@pytest.mark.parametrize("preset", [preset for preset in PRESETS if preset != "universal"])
 def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> None:
     phases, gold_trees = PRESETS[preset]
     settings, is_supervised = load_settings(preset), preset in TREES
-    updates = [f"{phase}.updates=2" for phase in ("train", "finetune") if has_stage(settings, phase)]
+    updates = [
+        f"{phase}.updates=2" for phase in ("train", "finetune") if has_stage(settings, phase)
+    ]
     files = ["--trees" if is_supervised else "--train", str(text)]
     if settings.chooses_on_dev:
         files += ["--dev", str(text)]
@@ -112,18 +120,27 @@ def test_every_preset_trains_and_parses(vdgi: Vdgi, text: Path, preset: str) -> 
     assert model.meta["gold_trees"] == [line.format(trees=trees) for line in gold_trees]
     rows = RunLog(Path("run/log.jsonl")).rows()
     is_neural = isinstance(settings, NeuralSettings)
-    told = [] if is_neural or is_supervised or not settings.teacher.teaches else ["text", "teacher", "taught"]
+    told = (
+        []
+        if is_neural or is_supervised or not settings.teacher.teaches
+        else ["text", "teacher", "taught"]
+    )
     if preset == "universal-fast":
         told.remove("teacher")  # it has learnt before
     last = phases if is_neural else ["student"]
     assert list(dict.fromkeys(row["phase"] for row in rows)) == [*told, *last]
     assert all(np.isfinite(array).all() for array in model.parameters.values())
     vdgi.good("parse", "run/model.vdgi", text, "-o", "parsed.conllu")
-    odd_text = tiny.block(1, ["NOUN", "ODD", "ODD"], None).replace("ODD\t_", "ODD\tODD").replace("N\t_", "N\tNN")
+    odd_text = (
+        tiny.block(1, ["NOUN", "ODD", "ODD"], None)
+        .replace("ODD\t_", "ODD\tODD")
+        .replace("N\t_", "N\tNN")
+    )
     Path("odd.conllu").write_text(odd_text, encoding="utf-8")
     odd = vdgi.good("-q", "parse", "run/model.vdgi", "odd.conllu", "-o", "odd.parsed.conllu")
     assert "warning: tag ODD (2 words) is unknown to the model and was ignored; " in odd.err
-    parsed = list(reading.read("parsed.conllu", heads="required"))  # refuses what is no tree with one root
+    # refuses what is no tree with one root
+    parsed = list(reading.read("parsed.conllu", heads="required"))
     assert [sentence.forms for sentence in parsed] == [s.forms for s in reading.read(str(text))]
 
 
@@ -145,7 +162,8 @@ def test_weak_presets_count_expectations_in_the_training_text(vdgi: Vdgi, text: 
     assert model.rules.text == Path("rules.txt").read_text(encoding="utf-8")
     expectations = model.rules.expectations
     assert len(set(expectations.tolist())) > 3
-    assert model.training["lambda"] == pytest.approx(4 * expectations)  # strength 2 where .5 is expected
+    # strength 2 where .5 is expected
+    assert model.training["lambda"] == pytest.approx(4 * expectations)
     # The same rules from the file give the same model.
     by_file = [*asked(["fixed-lambda"], *options[:-1]), "--rules", "rules.txt"]
     vdgi.good("train", "--train", text, *by_file, "--out", "by-file")
@@ -161,7 +179,14 @@ TWICE = 18
 
 VECTORS = {"noun0": (1.0, 2.0, 3.0), "noun1": (-4.0, 0.5, 0.25), "verb2": (0.125, 7.0, -1.0)}
 
-CLUSTERS = {"noun0": "00", "noun1": "00", "noun2": "0100", "verb0": "100", "verb1": "100", "verb2": "0100"}
+CLUSTERS = {
+    "noun0": "00",
+    "noun1": "00",
+    "noun2": "0100",
+    "verb0": "100",
+    "verb1": "100",
+    "verb2": "0100",
+}
 """As whole numbers, 100 and 0100 would be one."""
 
 
@@ -200,7 +225,8 @@ def test_vectors_are_those_of_the_file(vdgi: Vdgi, words: list[str]) -> None:
         assert encoder[word].tolist() == list(vector)
         moved = np.abs(decoder[word] - vector)
         assert 0 < moved.max() < 0.1  # four steps of .01 at most
-    assert all(np.abs(encoder[word]).max() > 0 for word in encoder)  # random where the file has none
+    # random where the file has none
+    assert all(np.abs(encoder[word]).max() > 0 for word in encoder)
     roles = {item["role"] for item in model.meta["data"]}
     assert roles == {"train", "vectors", "clusters"}
     vdgi.good("parse", "run/model.vdgi", "train.conllu", "-o", "parsed.conllu")

@@ -16,7 +16,14 @@ from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import bundled, rules_path
-from dynet_vdgi.settings.presets import from_toml, load_settings, merge, parse_assignment, preset_names, read_toml
+from dynet_vdgi.settings.presets import (
+    from_toml,
+    load_settings,
+    merge,
+    parse_assignment,
+    preset_names,
+    read_toml,
+)
 from dynet_vdgi.settings.settings import DmvSettings
 from dynet_vdgi.training.taught import TaughtSettings
 
@@ -50,7 +57,9 @@ def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) 
     for section, values in said.items():
         for key, value in values.items() if isinstance(values, dict) else [("", values)]:
             assert (got[section][key] if key else got[section]) == value
-            assert not key or below.get(section, {}).get(key) != value, f"{section}.{key} is said twice"
+            assert not key or below.get(section, {}).get(key) != value, (
+                f"{section}.{key} is said twice"
+            )
     for again in (
         from_toml(settings.to_toml(), "settings.toml"),
         load_settings(written(tmp_path, "settings", settings.to_toml())),
@@ -65,10 +74,15 @@ def test_every_preset_is_what_it_says_and_comes_back(tmp_path: Path, name: str) 
 
 def test_preset_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    content = b'\xef\xbb\xbfbase = "fixed-lambda"\n[train]\nlr = 1\n'  # some editors begin with a byte-order mark
+    # some editors begin with a byte-order mark
+    content = b'\xef\xbb\xbfbase = "fixed-lambda"\n[train]\nlr = 1\n'
     path.write_bytes(content)
     expected = merge(load_settings("fixed-lambda"), {"train": {"lr": 1.0, "epochs": 7}})
-    assert load_settings(str(path), ["train.epochs=7"]) == load_settings(path, ["train.epochs=7"]) == expected
+    assert (
+        load_settings(str(path), ["train.epochs=7"])
+        == load_settings(path, ["train.epochs=7"])
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +99,9 @@ def test_preset_from_a_file(tmp_path: Path) -> None:
         (b"base = 3", "base must be the name of a preset, not 3"),
     ],
 )
-def test_faults_in_a_preset_name_the_file(tmp_path: Path, content: bytes | None, message: str) -> None:
+def test_faults_in_a_preset_name_the_file(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
     path = tmp_path / "mine.toml"
     if content is not None:
         path.write_bytes(content)
@@ -102,7 +118,9 @@ def test_a_preset_stands_on_its_base_and_that_on_its_own(tmp_path: Path) -> None
     assert settings == merge(load_settings("fixed-lambda"), changes)
 
 
-def test_a_base_lies_beside_the_file_that_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_base_lies_beside_the_file_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
     written(inner, "a", "seed = 5\n")
@@ -116,7 +134,10 @@ def test_a_base_lies_beside_the_file_that_names_it(tmp_path: Path, monkeypatch: 
 def test_bases_that_go_round_in_a_circle(tmp_path: Path, names: list[str]) -> None:
     for name, base in zip(names, [*names[1:], names[0]]):
         written(tmp_path, name, f'base = "{base}.toml"\n')
-    assert message_of(str(tmp_path / "a.toml")) == f"{tmp_path / 'a.toml'}: its base leads back to itself"
+    assert (
+        message_of(str(tmp_path / "a.toml"))
+        == f"{tmp_path / 'a.toml'}: its base leads back to itself"
+    )
 
 
 def test_later_presets_win_and_leave_the_rest() -> None:
@@ -127,9 +148,15 @@ def test_later_presets_win_and_leave_the_rest() -> None:
     assert settings.finetune.epochs == 0  # one of the two replaces the other
     assert settings.train == alone.train
     other = load_settings(["rl-sn", "as_released"])
-    assert (other.finetune.score, other.finetune.form, other.finetune.epochs) == ("rl-sn", "released", 10)
+    assert (other.finetune.score, other.finetune.form, other.finetune.epochs) == (
+        "rl-sn",
+        "released",
+        10,
+    )
     assert other.finetune.updates == 0
-    assert merge(other, {"finetune": {"score": "rl-pc"}}) == merge(alone, {"finetune": {"decoder": "score"}})
+    assert merge(other, {"finetune": {"score": "rl-pc"}}) == merge(
+        alone, {"finetune": {"decoder": "score"}}
+    )
     assert load_settings(["rl-sn", "rl-c"]).finetune == load_settings("rl-c").finetune
 
 
@@ -145,7 +172,9 @@ def test_one_of_updates_and_epochs_replaces_the_other(section: str) -> None:
     ):
         part = getattr(merge(settings, {section: change}), section)
         assert (part.updates, part.epochs) == expected
-    part = getattr(load_settings("fixed-lambda", [f"{section}.updates=4", f"{section}.epochs=2"]), section)
+    part = getattr(
+        load_settings("fixed-lambda", [f"{section}.updates=4", f"{section}.epochs=2"]), section
+    )
     assert (part.updates, part.epochs) == (4, 2)
 
 
@@ -168,15 +197,25 @@ def test_a_new_kind_of_parser_drops_what_was_said_of_the_old_one() -> None:
 @pytest.mark.parametrize(
     ("preset", "assignment", "reason"),
     [
-        ("fixed-lambda", "words.min_freq=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
-        ("fixed-lambda", "parser.vector_dim=3", "the parser sees tags only; set parser.word_dim, to 80 for example"),
+        (
+            "fixed-lambda",
+            "words.min_freq=3",
+            "the parser sees tags only; set parser.word_dim, to 80 for example",
+        ),
+        (
+            "fixed-lambda",
+            "parser.vector_dim=3",
+            "the parser sees tags only; set parser.word_dim, to 80 for example",
+        ),
         ("fixed-lambda", "finetune.lr=1", "there is no fine-tuning; set finetune.updates"),
         ("paper", "language_model.lr=1", "it is for finetune.score=rl-bl"),
         ("fixed-lambda", "posterior.epsilon=1", "posterior.dynamics=fixed does without it"),
         ("as_released", "posterior.strength=1", "posterior.dynamics=released does without it"),
     ],
 )
-def test_what_would_have_no_effect_is_refused(tmp_path: Path, preset: str, assignment: str, reason: str) -> None:
+def test_what_would_have_no_effect_is_refused(
+    tmp_path: Path, preset: str, assignment: str, reason: str
+) -> None:
     name, _, value = assignment.partition("=")
     message = f"config: '{name}' would have no effect: {reason}"
     assert message_of(preset, assignment) == message
@@ -239,7 +278,9 @@ def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("x = [1, [0o" + "7" * 5_000 + "]]", "not a TOML file"),
     ],
 )
-def test_what_toml_nests_too_deep_or_cannot_count_is_refused(line: str, why: str, tmp_path: Path) -> None:
+def test_what_toml_nests_too_deep_or_cannot_count_is_refused(
+    line: str, why: str, tmp_path: Path
+) -> None:
     path = tmp_path / "a.toml"
     path.write_text(line, encoding="utf-8")
     for read in (lambda: read_toml(path, "preset"), lambda: from_toml(line, "settings.toml")):

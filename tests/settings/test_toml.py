@@ -66,7 +66,12 @@ def test_deep_arrays_and_tables_are_refused(name: str, line: str, tmp_path: Path
     assert "nested too deep" in read(line, name, tmp_path)
 
 
-HOSTILE = ('x = """' + '\\"""' * 100_000, "'''" * 150_000 + '"' * 50_001, 'x = "' * 100_000, '"' + "\\" * 400_001)
+HOSTILE = (
+    'x = """' + '\\"""' * 100_000,
+    "'''" * 150_000 + '"' * 50_001,
+    'x = "' * 100_000,
+    '"' + "\\" * 400_001,
+)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -88,7 +93,12 @@ def test_dots_in_texts_and_comments_are_no_keys(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     text = f'# {dots}\na = "{dots}" # {dots}\nb = \'{dots}\'\nc = """\n{dots}\n"""\nd.e.f = 1.5\n'
     path.write_text(text, encoding="utf-8")
-    assert read_toml(path, "preset") == {"a": dots, "b": dots, "c": f"{dots}\n", "d": {"e": {"f": 1.5}}}
+    assert read_toml(path, "preset") == {
+        "a": dots,
+        "b": dots,
+        "c": f"{dots}\n",
+        "d": {"e": {"f": 1.5}},
+    }
 
 
 def test_the_limit_of_a_file_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,9 @@ def two_threads():
 
 def threads():
     """The number of BLAS threads now."""
-    return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+    return max(
+        library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+    )
 
 
 @pytest.fixture

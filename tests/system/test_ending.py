@@ -93,7 +93,9 @@ def _die(marks: str, times: int) -> str:
     return "done"
 
 
-def test_what_a_killed_worker_did_is_done_again_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_a_killed_worker_did_is_done_again_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with processes(1, _nothing) as submit:
         assert submit(_die, str(tmp_path), 1).result() == "done"
         assert caplog.messages == ["a worker process died; its work is repeated"]
@@ -104,7 +106,8 @@ def test_what_a_killed_worker_did_is_done_again_once(tmp_path: Path, caplog: pyt
 def test_a_text_whose_worker_is_killed_is_parsed_as_without_jobs(
     vdgi: Vdgi, model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of two workers gets SIGKILL when the first of many windows is written; nothing is lost or changed."""
+    """One of two workers gets SIGKILL when the first of many windows is written; nothing is lost or
+    changed."""
     tiny.write(folder / "text.conllu", 400, heads=False)
     monkeypatch.setattr(blocks, "WINDOW", 200)
     vdgi.good("parse", model, "text.conllu", "-o", "plain.conllu")
@@ -153,7 +156,9 @@ def test_workers_end_with_a_parent_that_is_killed(name: str, tmp_path: Path) -> 
     script = tmp_path / "parent.py"
     script.write_text(PARENT.format(start=STARTS[name]), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, env=environment) as parent:
+    with subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, env=environment
+    ) as parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
         parent.kill()
@@ -165,7 +170,9 @@ def test_workers_end_with_a_parent_that_is_killed(name: str, tmp_path: Path) -> 
 
 def _is_running(process: int) -> bool:
     try:
-        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        state = (
+            Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+        )
     except FileNotFoundError:
         return False
     return state != "Z"
@@ -179,7 +186,11 @@ def test_out_of_memory_is_told_as_what_it_is(
 
     monkeypatch.setattr("dynet_vdgi.commands.info.run", run)
     result = vdgi("info", model)
-    assert result == (cli.EXIT_BUG, "", "there is not enough memory (ulimit -v?); nothing was written\n")
+    assert result == (
+        cli.EXIT_BUG,
+        "",
+        "there is not enough memory (ulimit -v?); nothing was written\n",
+    )
 
 
 def test_two_trainings_do_not_share_a_folder(vdgi: Vdgi, folder: Path) -> None:
@@ -188,6 +199,8 @@ def test_two_trainings_do_not_share_a_folder(vdgi: Vdgi, folder: Path) -> None:
     with at_work(Path("run")):
         status, _, err = vdgi(*arguments)
     assert status == 2
-    assert err.endswith("run: another process is at work in it; wait for it, or choose another --out\n")
+    assert err.endswith(
+        "run: another process is at work in it; wait for it, or choose another --out\n"
+    )
     assert names_in(folder / "run") == []
     vdgi.good(*arguments)

@@ -13,10 +13,15 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_in_a_clone_the_extra_is_named_with_the_path_of_the_clone() -> None:
-    assert how_to_install("annotate") == f"{sys.executable} -m pip install --editable '{ROOT}[annotate]'"
+    assert (
+        how_to_install("annotate")
+        == f"{sys.executable} -m pip install --editable '{ROOT}[annotate]'"
+    )
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/index.md", "docs/annotate.md", "docs/command-line.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/index.md", "docs/annotate.md", "docs/command-line.md"]
+)
 def test_no_page_tells_pip_to_look_for_the_package_by_its_name(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     assert "install dynet_vdgi" not in text

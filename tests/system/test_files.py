@@ -70,7 +70,10 @@ def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder = tmp_path / "folder"
     folder.mkdir()
     monkeypatch.chdir(tmp_path)
-    assert fault_of("eu-train.conllu") == "eu-train.conllu: no such file (did you mean 'eu-ud-train.conllu'?)"
+    assert (
+        fault_of("eu-train.conllu")
+        == "eu-train.conllu: no such file (did you mean 'eu-ud-train.conllu'?)"
+    )
     assert fault_of(folder / "x") == "x: no such file"
     assert fault_of(tmp_path / "no" / "x").startswith("x: no such file (there is no directory ")
     assert fault_of(folder) == "folder: this is a directory (name the files in it)"
@@ -132,8 +135,12 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("writer", [atomic_writer, atomic_bytes_writer])
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-@pytest.mark.parametrize("error", [DataError("x", 1, "wrong"), KeyboardInterrupt(), BrokenPipeError()])
-def test_a_failing_block_changes_nothing(writer: Any, name: str, error: BaseException, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "error", [DataError("x", 1, "wrong"), KeyboardInterrupt(), BrokenPipeError()]
+)
+def test_a_failing_block_changes_nothing(
+    writer: Any, name: str, error: BaseException, tmp_path: Path
+) -> None:
     path = tmp_path / name
     path.write_bytes(b"old\n")
 
@@ -151,14 +158,18 @@ def test_a_failing_block_changes_nothing(writer: Any, name: str, error: BaseExce
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-def test_a_full_disk_changes_nothing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_changes_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     path = tmp_path / name
     path.write_bytes(b"old\n")
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(UsageError, match=r"a\.txt.*: No space left on device; what was there before is as"):
+    with pytest.raises(
+        UsageError, match=r"a\.txt.*: No space left on device; what was there before is as"
+    ):
         written_to(path)
     assert path.read_bytes() == b"old\n"
     assert names_in(tmp_path) == [name]
@@ -213,7 +224,14 @@ def test_expand_sorts_within_patterns_and_keeps_the_order_of_arguments(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("deep/er").mkdir(parents=True)
-    for name in ("b.conllu", "a.conllu", "c.txt", "[x].conllu", "deep/d.conllu", "deep/er/e.conllu"):
+    for name in (
+        "b.conllu",
+        "a.conllu",
+        "c.txt",
+        "[x].conllu",
+        "deep/d.conllu",
+        "deep/er/e.conllu",
+    ):
         Path(name).touch()
     assert expand([]) == []
     assert expand(["c.txt", "?.conllu", "-"]) == ["c.txt", "a.conllu", "b.conllu", "-"]

@@ -99,7 +99,8 @@ def test_code_that_others_could_have_written_is_not_run(folder, mode):
 ABOVE = [
     # permissions, owner and group of the folder above, and whether code is kept below it; 0 is root
     (0o755, None, None, True),
-    (0o777, None, None, False),  # whoever may rename in it may exchange the folder after it was looked at
+    # whoever may rename in it may exchange the folder after it was looked at
+    (0o777, None, None, False),
     (0o1777, None, None, True),  # as /tmp
     (0o775, None, 65534, False),
     (0o1775, None, 65534, True),
@@ -118,7 +119,10 @@ def test_code_is_kept_where_no_other_user_can_exchange_the_folder(
     if owner is not None or group is not None:
         if os.geteuid() != 0:
             pytest.skip("only root can give folders away")
-        os.chown((above, above.parent)[depth], *[-1 if number is None else number for number in (owner, group)])
+        os.chown(
+            (above, above.parent)[depth],
+            *[-1 if number is None else number for number in (owner, group)],
+        )
     monkeypatch.setattr("numba.config.CACHE_DIR", str(above))
     kernel = fresh()
     assert result(kernel, WORK_TO_COMPILE + 1) == pytest.approx(EXPECTED, nan_ok=True)
@@ -162,7 +166,9 @@ def test_without_numbas_compiling_all_runs_as_python(folder, monkeypatch):
 def test_parsing_without_numbas_compiling_gives_the_same_bytes(tmp_path):
     root = Path(__file__).parents[2]
     text = (root / "resources" / "demo" / "demo-ud-dev.conllu").read_text(encoding="utf-8")
-    (tmp_path / "a.conllu").write_text("\n\n".join(text.split("\n\n")[:8]) + "\n\n", encoding="utf-8")
+    (tmp_path / "a.conllu").write_text(
+        "\n\n".join(text.split("\n\n")[:8]) + "\n\n", encoding="utf-8"
+    )
     code = """
 from dynet_vdgi import cli
 from dynet_vdgi.errors import VdgiError
@@ -197,7 +203,10 @@ def test_too_little_memory_for_numba_is_told_as_that(tmp_path, monkeypatch):
 
 def test_threads_compile_once(folder):
     kernel, found = fresh(), []
-    threads = [threading.Thread(target=lambda: found.append(result(kernel, WORK_TO_COMPILE + 1))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append(result(kernel, WORK_TO_COMPILE + 1)))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -250,7 +259,9 @@ def test_each_state_of_the_sources_has_its_own_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("no_folder_remains")
-def test_a_function_is_compiled_again_if_one_that_it_calls_has_changed(folder, tmp_path, monkeypatch):
+def test_a_function_is_compiled_again_if_one_that_it_calls_has_changed(
+    folder, tmp_path, monkeypatch
+):
     place = package(tmp_path, monkeypatch)
     monkeypatch.syspath_prepend(place)
     begin = "from dynet_vdgi.system.jit import compiled\n"

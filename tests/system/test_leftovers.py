@@ -1,4 +1,5 @@
-"""Temporary files of processes that were killed are removed by the next one that writes there; no others are."""
+"""Temporary files of processes that were killed are removed by the next one that writes there; no
+others are."""
 
 from __future__ import annotations
 
@@ -40,13 +41,17 @@ def write(path: Path) -> None:
 def writing(path: Path) -> subprocess.Popen[bytes]:
     """A process that writes a file and does not end."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    running = subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, env=environment)
+    running = subprocess.Popen(
+        [sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, env=environment
+    )
     assert running.stdout is not None
     assert running.stdout.readline() == b"writes\n"
     return running
 
 
-def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(
+    tmp_path: Path,
+) -> None:
     dead, living = writing(tmp_path / "a.txt"), writing(tmp_path / "b.txt")
     assert len(names_in(tmp_path)) == 2
     dead.send_signal(signal.SIGKILL)
@@ -58,11 +63,17 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
     living.communicate()
 
 
-def test_only_files_with_the_name_of_a_temporary_file_of_this_machine_are_removed(tmp_path: Path) -> None:
+def test_only_files_with_the_name_of_a_temporary_file_of_this_machine_are_removed(
+    tmp_path: Path,
+) -> None:
     with files.atomic_writer(tmp_path / "a.txt"):
         (own,) = names_in(tmp_path)
         dead = own.replace(str(os.getpid()), "999999999", 1)
-        others = [dead.replace(".vdgi-999999999-", ".vdgi-999999999-far"), ".vdgi-notes.tmp", f"x{dead}"]
+        others = [
+            dead.replace(".vdgi-999999999-", ".vdgi-999999999-far"),
+            ".vdgi-notes.tmp",
+            f"x{dead}",
+        ]
         for name in (dead, *others):
             (tmp_path / name).touch()
     leftovers._looked_through.clear()
@@ -72,7 +83,8 @@ def test_only_files_with_the_name_of_a_temporary_file_of_this_machine_are_remove
 
 def test_links_and_pipes_with_such_a_name_hold_nobody_up(tmp_path: Path) -> None:
     pipe, link = (
-        tmp_path / leftovers.temporary_name(digit * 16).replace(str(os.getpid()), "999999999") for digit in "12"
+        tmp_path / leftovers.temporary_name(digit * 16).replace(str(os.getpid()), "999999999")
+        for digit in "12"
     )
     os.mkfifo(pipe)
     (tmp_path / "kept").touch()
@@ -84,7 +96,8 @@ def test_links_and_pipes_with_such_a_name_hold_nobody_up(tmp_path: Path) -> None
 def test_temporary_files_of_the_living_stay_whatever_their_number_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leftovers, "_is_alive", lambda process: False)  # as seen from another container
+    # as seen from another container
+    monkeypatch.setattr(leftovers, "_is_alive", lambda process: False)
     with files.atomic_writer(tmp_path / "a.txt") as handle:
         handle.write("text")
         before = names_in(tmp_path)
@@ -94,7 +107,9 @@ def test_temporary_files_of_the_living_stay_whatever_their_number_is(
     assert names_in(tmp_path) == ["a.txt", "b.txt"]
 
 
-def test_nothing_is_removed_where_the_file_system_has_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_removed_where_the_file_system_has_no_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another machine of the same name may be writing there: its process numbers say nothing here."""
 
     def flock(descriptor: int, how: int) -> None:

@@ -67,13 +67,17 @@ def test_a_bracketed_tree_may_not_have_any_number_of_words(tmp_path: Path) -> No
         list(penn.read(path))
 
 
-def test_words_in_the_column_of_tags_are_not_learnt_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_in_the_column_of_tags_are_not_learnt_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(limits.VARIABLE, "tags=3")
     path = tmp_path / "a.conllu"
     blocks = ["".join(map(WORD.format, "12")).replace("NOUN", tag) + "\n" for tag in "abcd"]
     path.write_text("".join(blocks), encoding="utf-8")
     inputs = Inputs({"": Given((str(path),))})
-    with pytest.raises(DataError, match=r"a.conllu:10: there are more than 3 different tags, such as a, b"):
+    with pytest.raises(
+        DataError, match=r"a.conllu:10: there are more than 3 different tags, such as a, b"
+    ):
         RECIPE.prepare(inputs, TaughtSettings())
 
 
@@ -82,14 +86,22 @@ def test_a_table_has_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text("#" * 101, encoding="utf-8")
     for read in (load_rules, LabelTable.read, lambda path: read_toml(path, "preset")):
-        with pytest.raises(ConfigError, match="it has more than 100 bytes .if that is right, raise the limit: VD"):
+        with pytest.raises(
+            ConfigError, match="it has more than 100 bytes .if that is right, raise the limit: VD"
+        ):
             read(path)
 
 
-def test_a_file_of_thousands_of_tags_is_checked_without_a_table_of_their_pairs(tmp_path: Path) -> None:
+def test_a_file_of_thousands_of_tags_is_checked_without_a_table_of_their_pairs(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.conllu"
-    tree = "".join(f"{k}\tw\t_\t{{}}\t_\t_\t{head}\tdep\t_\t_\n" for k, head in ((1, 2), (2, 0), (3, 2)))
-    path.write_text("".join(f"{tree}\n".format(*[f"T{k}"] * 3) for k in range(4_000)), encoding="utf-8")
+    tree = "".join(
+        f"{k}\tw\t_\t{{}}\t_\t_\t{head}\tdep\t_\t_\n" for k, head in ((1, 2), (2, 0), (3, 2))
+    )
+    path.write_text(
+        "".join(f"{tree}\n".format(*[f"T{k}"] * 3) for k in range(4_000)), encoding="utf-8"
+    )
     rules = load_rules(rules_path("best"))
     tracemalloc.start()
     summary = treebank_check.check(path, rules, STANDARD, 10)
@@ -120,7 +132,9 @@ def test_security_md_names_what_there_is() -> None:
 
 
 def test_security_md_says_how_long_connections_and_queries_may_take() -> None:
-    connections = pytest.importorskip("dynet_vdgi.page.web.connections", reason="uvicorn is not installed")
+    connections = pytest.importorskip(
+        "dynet_vdgi.page.web.connections", reason="uvicorn is not installed"
+    )
     text = (Path(__file__).parents[2] / "SECURITY.md").read_text(encoding="utf-8")
     assert f"closed after {connections.SECONDS:.0f} seconds" in text
     assert expressions.SECONDS == 2

@@ -20,13 +20,19 @@ def test_columns_of_equal_width() -> None:
     assert aligned([["model", "a"], ["preset", "best"]], left=2) == "model   a\npreset  best"
 
 
-@given(st.integers(1, 4).flatmap(lambda n: st.lists(st.lists(words, min_size=n, max_size=n), min_size=1)))
+@given(
+    st.integers(1, 4).flatmap(
+        lambda n: st.lists(st.lists(words, min_size=n, max_size=n), min_size=1)
+    )
+)
 def test_lines_are_as_wide_as_the_widest_cells(rows: list[list[str]]) -> None:
     widths = [max(map(columns, column)) for column in zip(*rows)]
     lines = aligned(rows, left=0).split("\n")
     assert len(lines) == len(rows)
     for line, row in zip(lines, rows):
-        assert columns(line) == (sum(widths) + 2 * (len(widths) - 1) if row[-1] else columns(line.rstrip()))
+        assert columns(line) == (
+            sum(widths) + 2 * (len(widths) - 1) if row[-1] else columns(line.rstrip())
+        )
 
 
 def test_markdown_shows_every_cell_as_it_is() -> None:
@@ -42,10 +48,15 @@ def test_markdown_shows_every_cell_as_it_is() -> None:
 
 def test_cells_that_are_markdown_stay_as_they_are() -> None:
     table = TextTable(["`a`", "b", "c"], [["[l](u)", "**1**", "2"]], left=2)
-    assert table.markdown(escaped=False) == "| `a` | b | c |\n| --- | --- | ---: |\n| [l](u) | **1** | 2 |"
+    assert (
+        table.markdown(escaped=False)
+        == "| `a` | b | c |\n| --- | --- | ---: |\n| [l](u) | **1** | 2 |"
+    )
 
 
 def test_columns_become_lines() -> None:
-    table = TextTable(["", "fr", "de"], [["best", "1", "2"]], title="DDA", notes=["One run."]).turned()
+    table = TextTable(
+        ["", "fr", "de"], [["best", "1", "2"]], title="DDA", notes=["One run."]
+    ).turned()
     assert (table.heading, table.rows) == (("", "best"), [("fr", "1"), ("de", "2")])
     assert (table.title, table.notes) == ("DDA", ["One run."])

@@ -1,4 +1,5 @@
-"""The parser that vdgi train makes without a preset: a universal one of the text, and its fast student."""
+"""The parser that vdgi train makes without a preset: a universal one of the text, and its fast
+student."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ LEARNT = "learnt from {} treebanks of {} languages; no tree of yours"
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A toy as the model that comes with the package."""
     path = universal.saved(tmp_path / "toy.vdgi")
-    monkeypatch.setattr(run_folder, "bundled", lambda what: {"universal": path} if what == "models" else {})
+    monkeypatch.setattr(
+        run_folder, "bundled", lambda what: {"universal": path} if what == "models" else {}
+    )
     return path
 
 
@@ -40,7 +43,9 @@ def text(shipped: Path, folder: Path) -> str:
 
 def test_a_run_keeps_the_exact_parser_and_a_fast_student(vdgi: Vdgi, text: str) -> None:
     told = vdgi.good("train", "--train", text, "--out", "run", "--seed", "3").err
-    learnt_from = LEARNT.format(len(universal.SOURCES), len({name.partition("-")[0] for name in universal.SOURCES}))
+    learnt_from = LEARNT.format(
+        len(universal.SOURCES), len({name.partition("-")[0] for name in universal.SOURCES})
+    )
     assert f"gold trees used: {learnt_from}\n" in told
     assert "fast student: run/fast.vdgi\n" in told
     small = "the fast student has learnt from 60 sentences only"
@@ -53,7 +58,9 @@ def test_a_run_keeps_the_exact_parser_and_a_fast_student(vdgi: Vdgi, text: str) 
         assert model.provenance.treebanks == universal.SOURCES
         assert model.settings.seed == 3
     assert learnt_from in vdgi.good("info", "run").out
-    vdgi.good("train", "--train", text, "--preset", "universal-fast", "--out", "alone", "--seed", "3")
+    vdgi.good(
+        "train", "--train", text, "--preset", "universal-fast", "--out", "alone", "--seed", "3"
+    )
     alone = model_file.load("alone/model.vdgi")
     assert tiny.same_arrays(alone.parameters, fast.parameters)
     assert alone.settings == fast.settings
@@ -82,13 +89,19 @@ def test_a_parser_without_a_fast_student_says_how_to_get_one(vdgi: Vdgi, text: s
     for model in ("alone", "universal", "alone/model.vdgi"):
         result = vdgi("parse", model, text, "--fast")
         assert result.status == 2
-        assert result.err.startswith(f"{model} has no fast student: vdgi train --train FILE --out RUN")
+        assert result.err.startswith(
+            f"{model} has no fast student: vdgi train --train FILE --out RUN"
+        )
         with pytest.raises(UsageError, match="has no fast student"):
             dynet_vdgi.load(model, fast=True)
-    assert "--exact has no effect with --fast" in vdgi("parse", "alone", text, "--fast", "--exact").err
+    assert (
+        "--exact has no effect with --fast" in vdgi("parse", "alone", text, "--fast", "--exact").err
+    )
 
 
-def test_sentences_that_are_too_long_for_a_student_leave_the_run_without_one(vdgi: Vdgi, text: str) -> None:
+def test_sentences_that_are_too_long_for_a_student_leave_the_run_without_one(
+    vdgi: Vdgi, text: str
+) -> None:
     words = "".join(f"{k}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n" for k in range(1, 42))
     Path("long.conllu").write_text(f"{words}\n", encoding="utf-8")
     told = vdgi.good("train", "--train", "long.conllu", "--out", "run").err
@@ -97,7 +110,9 @@ def test_sentences_that_are_too_long_for_a_student_leave_the_run_without_one(vdg
     vdgi.good("parse", "run", text)
 
 
-def test_with_trees_the_exact_parser_is_the_default_and_has_a_fast_student(vdgi: Vdgi, text: str) -> None:
+def test_with_trees_the_exact_parser_is_the_default_and_has_a_fast_student(
+    vdgi: Vdgi, text: str
+) -> None:
     small = ["--set", "crf.log2_buckets=10", "--set", "parser.log2_buckets=10"]
     vdgi.good("train", "--train", text, "--trees", text, *small, "--out", "run")
     sentences = [replace(s, heads=None, deprels=()) for s in reading.read(text)]
@@ -133,7 +148,9 @@ def test_with_trees_the_exact_parser_is_the_default_and_has_a_fast_student(vdgi:
 def test_a_text_that_does_not_suit_the_universal_parser_is_told_of(
     vdgi: Vdgi, text: str, change: tuple[str, str], told: str, fast: list[str]
 ) -> None:
-    Path("other.conllu").write_text(Path(text).read_text(encoding="utf-8").replace(*change), encoding="utf-8")
+    Path("other.conllu").write_text(
+        Path(text).read_text(encoding="utf-8").replace(*change), encoding="utf-8"
+    )
     for name in (text, "other.conllu"):
         err = vdgi.good("train", "--train", name, *fast, "--out", "run", "--dry-run").err
         assert (told in err and "--preset best" in err) == (name != text)
@@ -148,7 +165,10 @@ def test_a_text_that_does_not_suit_the_universal_parser_is_told_of(
         (["--without", "agreement"], "no rule table; --preset best takes one"),
         (["--set", "data.tags=xpos"], "reads UPOS: leave out data.tags, or say --preset best"),
         (["--set", "teacher.iterations=3"], "and recipe is universal; try --preset best"),
-        (["--trees", "text.conllu", "--set", "teacher.kind=none"], "with --preset best a perceptron"),
+        (
+            ["--trees", "text.conllu", "--set", "teacher.kind=none"],
+            "with --preset best a perceptron",
+        ),
     ],
 )
 def test_what_the_default_cannot_do_is_refused_with_a_remedy(

@@ -62,5 +62,7 @@ def test_few_trees_needs_trees() -> None:
 def test_the_numbers_of_few_trees_are_settings() -> None:
     usual = train(TEXT, "few-trees", trees=TEXT[:10]).model.parameters
     assert same_arrays(usual, train(TEXT, "best", trees=TEXT[:10]).model.parameters)
-    other = train(TEXT, "few-trees", trees=TEXT[:10], settings={"crf": {"epochs": 1}}).model.parameters
+    other = train(
+        TEXT, "few-trees", trees=TEXT[:10], settings={"crf": {"epochs": 1}}
+    ).model.parameters
     assert not same_arrays(usual, other)

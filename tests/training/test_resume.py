@@ -101,7 +101,9 @@ def test_a_checkpoint_that_lacks_something_is_refused(tmp_path, monkeypatch, los
     with pytest.raises(KeyboardInterrupt):
         run.train()
     model = model_file.load(run.out / "model.vdgi", training=True)
-    names = [name for name in (*model.training, *model.progress) if name.endswith(lost.split("/")[-1])]
+    names = [
+        name for name in (*model.training, *model.progress) if name.endswith(lost.split("/")[-1])
+    ]
     assert names
     for name in names:
         model.training.pop(name, None)

@@ -1,4 +1,5 @@
-"""Runs of the recommended recipe: going on with them, what they warn of, and that they do without DyNet."""
+"""Runs of the recommended recipe: going on with them, what they warn of, and that they do without
+DyNet."""
 
 from __future__ import annotations
 
@@ -19,7 +20,10 @@ from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.training.inputs import Given, Inputs
 from dynet_vdgi.training.run import FEW, run
 
-SMALL: dict[str, Any] = {"parser": {"log2_buckets": 8}, "teacher": {"iterations": 2, "valence_iterations": 1}}
+SMALL: dict[str, Any] = {
+    "parser": {"log2_buckets": 8},
+    "teacher": {"iterations": 2, "valence_iterations": 1},
+}
 RULES = "ROOT VERB 0.5\nVERB NOUN 0.5\n"
 
 
@@ -44,7 +48,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (folder / "run").iterdir()}
 
 
-def test_a_finished_run_is_kept_and_that_is_said(finished: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_finished_run_is_kept_and_that_is_said(
+    finished: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     before = contents(finished)
     assert sorted(before) == ["log.jsonl", "model.vdgi", "settings.toml"]
     with caplog.at_level(logging.INFO, "dynet_vdgi"):
@@ -78,7 +84,9 @@ def refusal(folder: Path, changes: dict[str, Any] | None = None) -> str:
         ({"teacher": {"kind": "lc-dmv"}}, "teacher.kind was dmv, now lc-dmv"),
     ],
 )
-def test_other_settings_are_refused_by_name(finished: Path, changes: dict[str, Any], told: str) -> None:
+def test_other_settings_are_refused_by_name(
+    finished: Path, changes: dict[str, Any], told: str
+) -> None:
     assert told in refusal(finished, changes)
 
 
@@ -97,7 +105,9 @@ def test_a_folder_without_a_model_is_begun(finished: Path) -> None:
 
 
 @pytest.mark.parametrize("n_sentences", [2, FEW - 1, FEW])
-def test_little_text_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture, n_sentences: int) -> None:
+def test_little_text_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, n_sentences: int
+) -> None:
     tiny.write(tmp_path / "train.conllu", n_sentences)
     (tmp_path / "rules.txt").write_text(RULES, encoding="utf-8")
     trained(tmp_path)
@@ -145,5 +155,7 @@ def test_the_neural_parser_needs_dynet_and_says_so(folder: Path) -> None:
     assert result.returncode == 1
     message = "the neural parser is trained with DyNet, which cannot be imported ("
     assert last_line(result.stderr).startswith(message)
-    assert last_line(result.stderr).endswith("pip install dyNET38, or train a perceptron, as --preset best does")
+    assert last_line(result.stderr).endswith(
+        "pip install dyNET38, or train a perceptron, as --preset best does"
+    )
     assert "bug" not in result.stderr

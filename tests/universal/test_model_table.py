@@ -35,7 +35,9 @@ from dynet_vdgi.universal.stored import Measures, arrays_of, scorer_of
 DEMO = resources() / "demo" / "demo-ud-test.conllu"
 SHIPPED = resources() / "models" / "universal.vdgi"
 BEST = (resources() / "rules" / "best.txt").read_text(encoding="utf-8")
-OTHER_RULES = BEST.replace("\nVERB NOUN", "\n# VERB NOUN").replace("rule strength = 2.5", "rule strength = 1.0")
+OTHER_RULES = BEST.replace("\nVERB NOUN", "\n# VERB NOUN").replace(
+    "rule strength = 2.5", "rule strength = 1.0"
+)
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +79,14 @@ def test_another_table_in_resources_changes_no_tree(as_shipped, edited, sentence
     assert trees(sentences) == as_shipped
 
 
-def test_a_model_of_before_gets_the_table_of_the_shipped_one(as_shipped, edited, sentences, tmp_path):
+def test_a_model_of_before_gets_the_table_of_the_shipped_one(
+    as_shipped, edited, sentences, tmp_path
+):
     path = written(model_file.load(SHIPPED), tmp_path / "before.vdgi", table=None, digest=None)
     assert trees(sentences, path) == as_shipped
-    assert table_of(model_file.load(path).parameters) == table_of(model_file.load(SHIPPED).parameters)
+    assert table_of(model_file.load(path).parameters) == table_of(
+        model_file.load(SHIPPED).parameters
+    )
 
 
 def test_another_table_in_the_model_changes_its_trees(as_shipped, sentences, tmp_path):
@@ -138,7 +144,8 @@ def test_what_is_made_from_a_model_keeps_the_table_of_the_model(edited, sentence
 
 @pytest.mark.parametrize("has_table", [True, False])
 def test_the_order_of_verbs_is_measured_under_the_table_of_a_model(edited, has_table):
-    shutil.copy(edited / "rules" / "ud.txt", edited / "rules" / "best.txt")  # which measures nothing
+    # which measures nothing
+    shutil.copy(edited / "rules" / "ud.txt", edited / "rules" / "best.txt")
     model = model_file.load(SHIPPED)
     labeller = ModelLabeller(model if has_table else replace(model, parameters={}), load_labels())
     verbs_first = [["VERB", "NOUN", "NOUN"]] * 60

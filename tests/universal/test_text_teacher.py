@@ -26,8 +26,12 @@ from tests.universal_toys import FEATURES
 from tests.universal_toys import scorer as toy_scorer
 
 TABLE = table_to_learn_under()
-VERB_LAST = [Sentence.of_tags(tags.split()) for tags in ["NOUN NOUN VERB", "PRON ADJ NOUN VERB"] * 20]
-VERB_SECOND = [Sentence.of_tags(tags.split()) for tags in ["NOUN VERB NOUN", "PRON VERB ADJ NOUN"] * 20]
+VERB_LAST = [
+    Sentence.of_tags(tags.split()) for tags in ["NOUN NOUN VERB", "PRON ADJ NOUN VERB"] * 20
+]
+VERB_SECOND = [
+    Sentence.of_tags(tags.split()) for tags in ["NOUN VERB NOUN", "PRON VERB ADJ NOUN"] * 20
+]
 
 
 def test_every_word_that_the_teacher_reads_has_one_expected_head():
@@ -52,7 +56,9 @@ def test_its_probabilities_are_those_of_a_dmv_under_the_table():
     prior = Prior.of_text(load_rules(rules_path("best")), VERB_LAST)
     marginals = Dmv().fit(VERB_LAST, prior).marginals(VERB_LAST[:2])
     expected = [np.log(np.maximum(each, np.exp(FLOOR))).ravel() for each in marginals]
-    np.testing.assert_allclose(teacher.log_probabilities(VERB_LAST[:2]), np.concatenate(expected), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        teacher.log_probabilities(VERB_LAST[:2]), np.concatenate(expected), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_it_has_no_opinion_on_sentences_that_are_too_long():
@@ -87,7 +93,8 @@ def test_a_model_file_keeps_it_exactly():
     again = Measures.from_arrays(measures.arrays(), scorer)
     assert again.key == measures.key
     np.testing.assert_array_equal(
-        again.teacher.log_probabilities(VERB_LAST[:3]), measures.teacher.log_probabilities(VERB_LAST[:3])
+        again.teacher.log_probabilities(VERB_LAST[:3]),
+        measures.teacher.log_probabilities(VERB_LAST[:3]),
     )
 
 

@@ -193,7 +193,10 @@ def test_relations_fit_the_tree(parser, sentences):
 
 
 def test_no_features_and_old_tags_are_known(parser):
-    sentences = [Sentence.of_tags(tags.split()) for tags in ("NOUN CONJ NOUN VERB", "VERB", "PUNCT", "X CCONJ")]
+    sentences = [
+        Sentence.of_tags(tags.split())
+        for tags in ("NOUN CONJ NOUN VERB", "VERB", "PUNCT", "X CCONJ")
+    ]
     trees = [parse.heads for parse in parser.parse_all(sentences)]
     assert [len(tree) for tree in trees] == [4, 1, 1, 2]
     assert trees[1] == trees[2] == (0,)
@@ -222,7 +225,11 @@ def test_decoding_have_the_most_heads_expected_to_be_right(parser, sentences):
     exact = [parse.heads for parse in measured.parse_all(few, How(exact=True))]
     scores = [engine.scores([sentence]).arcs[0] for sentence in few]
     assert exact == [eisner.expected_best(eisner.marginals(each)) for each in scores]
-    assert [each.heads for each in find(engine, few)] == [eisner.best(each) for each in scores] != exact
+    assert (
+        [each.heads for each in find(engine, few)]
+        == [eisner.best(each) for each in scores]
+        != exact
+    )
 
 
 def test_all_files_of_one_output_are_one_text(path, text, vdgi):
@@ -260,7 +267,9 @@ def test_processes_give_the_bytes_of_one_and_load_no_dynet(path, text, tmp_path)
 @pytest.fixture
 def shipped(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The toy as the model that comes with the package."""
-    monkeypatch.setattr(run_folder, "bundled", lambda what: {"universal": path} if what == "models" else {})
+    monkeypatch.setattr(
+        run_folder, "bundled", lambda what: {"universal": path} if what == "models" else {}
+    )
     return path
 
 
@@ -286,7 +295,18 @@ SMALL = [f"learning.{value}" for value in ("updates=4", "batch=60", "words=200",
 def test_a_run_learns_from_treebanks_alone(text, tmp_path, vdgi):
     run, again = tmp_path / "run", tmp_path / "again"
     train = DEMO.with_name("demo-ud-train.conllu")
-    options = ["--preset", "universal", "--treebank", "xx", train, "--treebank", "yy", text, "--dev", text]
+    options = [
+        "--preset",
+        "universal",
+        "--treebank",
+        "xx",
+        train,
+        "--treebank",
+        "yy",
+        text,
+        "--dev",
+        text,
+    ]
     for value in SMALL:
         options += ["--set", value]
     vdgi.good("train", *options, "--out", run)
@@ -304,7 +324,9 @@ def test_a_run_learns_from_treebanks_alone(text, tmp_path, vdgi):
     assert model.provenance.updates == 4
     assert {file.role for file in model.provenance.data} == {"treebank xx", "treebank yy", "dev"}
     assert model.settings.to_dict()["learning"]["updates"] == 4
-    assert all(np.array_equal(array, equal.parameters[name]) for name, array in model.parameters.items())
+    assert all(
+        np.array_equal(array, equal.parameters[name]) for name, array in model.parameters.items()
+    )
     assert model.parameters["universal/arc.head"].dtype == np.float16
     assert Parser(model).needs_text
     measured = tmp_path / "measured"

@@ -49,7 +49,9 @@ def test_potentials_are_the_scorers_log_probabilities_and_a_share_of_the_tables(
         of_table = TABLE.potentials(sentence)
         for d in range(1, n + 1):
             heads = [h for h in range(n + 1) if h != d]
-            assert np.ptp(np.log(table[heads, d - 1]) - of_table[heads, d]) == pytest.approx(0, abs=1e-5)
+            assert np.ptp(np.log(table[heads, d - 1]) - of_table[heads, d]) == pytest.approx(
+                0, abs=1e-5
+            )
 
 
 def test_a_sentence_has_the_same_potentials_alone_and_among_others(monkeypatch):
@@ -68,7 +70,8 @@ def test_the_crf_sums_over_all_trees_weighted_by_the_scorer_and_the_features():
     assert not np.array_equal(crf.shares, base().shares)
     scores = crf.scores(sentence)
     weight = {
-        heads: math.exp(sum(scores[h, d] for d, h in enumerate(heads, 1))) for heads in projective_trees(len(sentence))
+        heads: math.exp(sum(scores[h, d] for d, h in enumerate(heads, 1)))
+        for heads in projective_trees(len(sentence))
     }
     expected = np.zeros((len(sentence) + 1, len(sentence)))
     for heads, w in weight.items():
@@ -93,7 +96,8 @@ def test_a_base_from_its_arrays_has_the_same_potentials():
 
 
 @pytest.mark.parametrize(
-    "name", ["universal/known", "universal/mean", "universal/tag", "text/pairs", "text/forms", "damaged"]
+    "name",
+    ["universal/known", "universal/mean", "universal/tag", "text/pairs", "text/forms", "damaged"],
 )
 def test_a_base_with_a_missing_array_is_refused(name):
     arrays = base().arrays()
@@ -101,7 +105,9 @@ def test_a_base_with_a_missing_array_is_refused(name):
         arrays["text/forms"] = np.zeros(3, np.uint8)
     else:
         del arrays[name]
-    with pytest.raises(ModelError, match="its names are damaged" if name == "damaged" else "missing"):
+    with pytest.raises(
+        ModelError, match="its names are damaged" if name == "damaged" else "missing"
+    ):
         text_base(arrays, TABLE)
 
 
@@ -115,10 +121,14 @@ def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_p
     exact = [eisner.expected_best(arcs) for arcs in crf.marginals(TEXT)]
     for one in (parser, again):
         assert [parse.heads for parse in one.parse_all(TEXT, How(exact=True))] == exact
-    assert [again(s.forms, s.tags).heads for s in TEXT] == [parser(s.forms, s.tags).heads for s in TEXT]
+    assert [again(s.forms, s.tags).heads for s in TEXT] == [
+        parser(s.forms, s.tags).heads for s in TEXT
+    ]
     lines = again.model.provenance.gold_trees
     assert "teacher: universal parser scorer.vdgi, learnt from trees of other languages" in lines
-    assert ("universal parser", "scorer.vdgi") in [(d.role, d.name) for d in again.model.provenance.data]
+    assert ("universal parser", "scorer.vdgi") in [
+        (d.role, d.name) for d in again.model.provenance.data
+    ]
 
 
 def test_relations_begin_as_those_of_the_universal_parser(tmp_path):
@@ -152,7 +162,9 @@ def test_log_p_of_relations_is_the_scorers(monkeypatch):
 
 def test_a_parser_taught_by_a_universal_parser_finds_its_trees_exactly(tmp_path):
     teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER)}
-    parser = dynet_vdgi.train(TEXT, "best", settings={"teacher": teacher, "parser": {"log2_buckets": 10}})
+    parser = dynet_vdgi.train(
+        TEXT, "best", settings={"teacher": teacher, "parser": {"log2_buckets": 10}}
+    )
     expected = UniversalTeacher(SCORER).fit(TEXT, TABLE).heads(TEXT)
     assert [parse.heads for parse in parser.parse_all(TEXT, How(exact=True))] == expected
 

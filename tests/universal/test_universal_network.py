@@ -1,4 +1,5 @@
-"""The universal parser's network: DyNet in batches, DyNet arc by arc, and NumPy give the same numbers."""
+"""The universal parser's network: DyNet in batches, DyNet arc by arc, and NumPy give the same
+numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def source(sentences: list[Any]) -> LearningSource:
 
 @pytest.fixture(scope="module")
 def network(source: LearningSource) -> UniversalNetwork:
-    sizes = LayerSizes(source.text.features.shape[1], len(source.profiles[0].numbers), hidden=5, arc=6, relation=4)
+    sizes = LayerSizes(
+        source.text.features.shape[1], len(source.profiles[0].numbers), hidden=5, arc=6, relation=4
+    )
     made = UniversalNetwork(sizes, seed=1)
     rng = np.random.default_rng(0)
     for name, array in made.arrays().items():
@@ -111,16 +114,18 @@ def test_targets_are_learnt_beside_gold_heads(source, network):
     targets[others, np.arange(len(others))] = 0.0
     possible = targets > 0
     expected = -(targets[possible] * log_p[possible]).sum() / log_p.shape[1]
-    assert network.loss(replace(batch, targets=targets), 0.0, 1.0, drop=False).value() == pytest.approx(
-        expected, rel=1e-4
-    )
+    assert network.loss(
+        replace(batch, targets=targets), 0.0, 1.0, drop=False
+    ).value() == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_parser_has_the_probabilities_of_the_network(sentences, source, network):
     features = known_features([sentences], 1)
     zeros = np.zeros(len(source.profiles[0].numbers), np.float32)
     parser = TextScorer(
-        Scorer(features, zeros, zeros + 1, network.arrays(), ""), source.profiles[0], band_of_forms(sentences)
+        Scorer(features, zeros, zeros + 1, network.arrays(), ""),
+        source.profiles[0],
+        band_of_forms(sentences),
     )
     for n in (1, 2, 5, 7):
         members = of_length(source, n)
@@ -129,11 +134,15 @@ def test_the_parser_has_the_probabilities_of_the_network(sentences, source, netw
         batch = batch_of([source], members, NO_FAULTS, np.random.default_rng(0))
         dy.renew_cg()
         scores, relations = network.scores(batch)
-        expected = dy.log_softmax(scores).npvalue().reshape(n + 1, -1).T.reshape(len(members), n, n + 1)
+        expected = (
+            dy.log_softmax(scores).npvalue().reshape(n + 1, -1).T.reshape(len(members), n, n + 1)
+        )
         text = source.text.part(np.array([s for _, s in members]))
         found = parser.log_probabilities(text).reshape(len(members), n + 1, n)
         possible = expected > -20  # a word is not its own head
-        np.testing.assert_allclose(found.transpose(0, 2, 1)[possible], expected[possible], atol=2e-5)
+        np.testing.assert_allclose(
+            found.transpose(0, 2, 1)[possible], expected[possible], atol=2e-5
+        )
         assert text.heads is not None
         of_arcs = relations.npvalue().reshape(len(RELATIONS), -1).T
         np.testing.assert_allclose(parser.relations(text, text.heads), of_arcs, atol=2e-5)
@@ -142,7 +151,9 @@ def test_the_parser_has_the_probabilities_of_the_network(sentences, source, netw
 def test_sentences_of_any_length_are_scored_together_as_alone(source, network, sentences):
     features = known_features([sentences], 1)
     zeros = np.zeros(len(source.profiles[0].numbers), np.float32)
-    parser = TextScorer(Scorer(features, zeros, zeros + 1, network.arrays(), ""), source.profiles[0])
+    parser = TextScorer(
+        Scorer(features, zeros, zeros + 1, network.arrays(), ""), source.profiles[0]
+    )
     text = parser.encode(sentences[:20])
     together = parser.log_probabilities(text)
     alone = [parser.log_probabilities(parser.encode([sentence])) for sentence in sentences[:20]]
@@ -150,15 +161,22 @@ def test_sentences_of_any_length_are_scored_together_as_alone(source, network, s
 
 
 def test_a_batch_goes_through_every_sentence_once(source):
-    members = [m for batch in drawn([source], 10**9, 40, 30, np.random.default_rng(1)) for m in batch]
+    members = [
+        m for batch in drawn([source], 10**9, 40, 30, np.random.default_rng(1)) for m in batch
+    ]
     lengths = source.text.lengths
-    assert sorted(s for _, s in members) == [s for s in range(len(lengths)) if 2 <= lengths[s] <= 30]
+    assert sorted(s for _, s in members) == [
+        s for s in range(len(lengths)) if 2 <= lengths[s] <= 30
+    ]
 
 
 def test_faults_change_what_they_say(source):
     rng = np.random.default_rng(0)
     sure = with_faults(
-        source, 3, FaultSettings(wrong_tags=0.0, no_features=1.0, no_punctuation=1.0, no_frequencies=1.0), rng
+        source,
+        3,
+        FaultSettings(wrong_tags=0.0, no_features=1.0, no_punctuation=1.0, no_frequencies=1.0),
+        rng,
     )
     for column in (sure.bundle, sure.gaps, sure.band):
         assert not column.any()
@@ -170,5 +188,9 @@ def test_faults_change_what_they_say(source):
         for _ in range(20):
             found = with_faults(source, s, msgspec.structs.replace(NO_FAULTS, wrong_tags=0.25), rng)
             n_words += len(found.tags)
-            n_wrong += int((found.tags != source.text.tags[source.text.start[s] : source.text.start[s + 1]]).sum())
+            n_wrong += int(
+                (
+                    found.tags != source.text.tags[source.text.start[s] : source.text.start[s + 1]]
+                ).sum()
+            )
     assert 0.12 < n_wrong / n_words < 0.25  # some are drawn right

@@ -1,4 +1,5 @@
-"""What the universal parser measures in a text, and the languages that are invented to learn it from."""
+"""What the universal parser measures in a text, and the languages that are invented to learn it
+from."""
 
 from __future__ import annotations
 
@@ -12,7 +13,14 @@ from dynet_vdgi.conllu.punctuation import is_projective
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system import jit
-from dynet_vdgi.universal.encoding import BANDS, RELATIONS, TAG, band_of_forms, encode, known_features
+from dynet_vdgi.universal.encoding import (
+    BANDS,
+    RELATIONS,
+    TAG,
+    band_of_forms,
+    encode,
+    known_features,
+)
 from dynet_vdgi.universal.learn.invented import kinds_of_arcs, orders, reordered
 from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
@@ -34,7 +42,10 @@ def mirrored(sentence: Sentence) -> Sentence:
     """The sentence from its end to its start."""
     n = len(sentence)
     heads = tuple(0 if head == 0 else n + 1 - head for head in (sentence.heads or ())[::-1])
-    back = {name: getattr(sentence, name)[::-1] for name in ("forms", "tags", "upos", "feats", "deprels")}
+    back = {
+        name: getattr(sentence, name)[::-1]
+        for name in ("forms", "tags", "upos", "feats", "deprels")
+    }
     return replace(sentence, **back, heads=heads, gaps=(), lemmas=(), xpos=(), source=None)
 
 
@@ -53,7 +64,9 @@ def test_common_words_are_in_lower_bands():
 
 
 def test_neighbours_and_words_in_reach_are_counted():
-    text = encode([Sentence.of_tags(["DET", "ADJ", "NOUN", "VERB"]), Sentence.of_tags(["VERB"])], ())
+    text = encode(
+        [Sentence.of_tags(["DET", "ADJ", "NOUN", "VERB"]), Sentence.of_tags(["VERB"])], ()
+    )
     counts = TagCounts.of(text)
     det, adjective, noun, verb = (TAG[tag] for tag in ["DET", "ADJ", "NOUN", "VERB"])
     assert counts.neighbours[noun, adjective, LEFT] == 1
@@ -80,7 +93,9 @@ def test_a_text_read_backwards_has_the_opposite_directions(demo):
 def test_a_profile_without_features_or_sentences_is_finite():
     for text in ([], [Sentence.of_tags(["NOUN"])], [Sentence.of_tags(["PUNCT", "X"])]):
         coded = encode(text, ("Case=Nom",))
-        profile = Profile.of(coded, ("Case=Nom",), taught(text, coded, table_to_learn_under())[1].sum(0))
+        profile = Profile.of(
+            coded, ("Case=Nom",), taught(text, coded, table_to_learn_under())[1].sum(0)
+        )
         assert np.isfinite(profile.numbers).all()
         assert np.isfinite(profile.pairs).all()
 
@@ -99,7 +114,14 @@ def relations_and_tags(text, s: int) -> list[tuple]:
     low, high = text.start[s], text.start[s + 1]
     tags, heads = text.tags[low:high], text.heads[low:high]
     of_heads = [int(tags[h - 1]) if h else -1 for h in heads]
-    return sorted(zip(of_heads, tags.tolist(), text.relations[low:high].tolist(), text.bundle[low:high].tolist()))
+    return sorted(
+        zip(
+            of_heads,
+            tags.tolist(),
+            text.relations[low:high].tolist(),
+            text.bundle[low:high].tolist(),
+        )
+    )
 
 
 def test_projective_trees_in_their_own_order_stay_as_they_are(demo):
@@ -122,13 +144,17 @@ def test_a_text_in_the_opposite_order_has_the_same_trees(demo):
     kind, was_left = kinds_of_arcs(text)
     new_kind, is_left = kinds_of_arcs(new)
     for relation in ("det", "nsubj"):
-        ours, theirs = (found % (len(RELATIONS) * 17) // 17 == RELATIONS.index(relation) for found in (kind, new_kind))
+        ours, theirs = (
+            found % (len(RELATIONS) * 17) // 17 == RELATIONS.index(relation)
+            for found in (kind, new_kind)
+        )
         ours, theirs = ours & (kind >= 0), theirs & (new_kind >= 0)
         assert is_left[theirs].mean() == pytest.approx(1 - was_left[ours].mean(), abs=0.1), relation
 
 
 def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo, monkeypatch):
-    monkeypatch.setattr(jit, "WORK_TO_LOAD", 10**9)  # no kernel becomes machine code between the two, whose
+    # no kernel becomes machine code between the two, whose
+    monkeypatch.setattr(jit, "WORK_TO_LOAD", 10**9)
     monkeypatch.setattr(jit, "WORK_TO_COMPILE", 10**9)  # exponentials may differ in the last bit
     half = len(demo) // 2
     treebanks = [GoldTreebank("one", demo[:half]), GoldTreebank("two", demo[half:])]

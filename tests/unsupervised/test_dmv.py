@@ -54,7 +54,9 @@ def parse(model, tags, potentials):
     return parse_all(model, [tags], [potentials])[0]
 
 
-def weight(model: DmvModel, tags: np.ndarray, potentials: np.ndarray, tree: tuple[int, ...]) -> float:
+def weight(
+    model: DmvModel, tags: np.ndarray, potentials: np.ndarray, tree: tuple[int, ...]
+) -> float:
     """Probability of tree and tags times the arcs' potentials, one decision after the other."""
     value = 1.0
     for dependent, head in enumerate(tree, 1):
@@ -64,7 +66,10 @@ def weight(model: DmvModel, tags: np.ndarray, potentials: np.ndarray, tree: tupl
     for head, tag in enumerate(tags, 1):
         children = [word for word, its_head in enumerate(tree, 1) if its_head == head]
         for side, outwards in enumerate(
-            ([word for word in reversed(children) if word < head], [word for word in children if word > head])
+            (
+                [word for word in reversed(children) if word < head],
+                [word for word in children if word > head],
+            )
         ):
             for k, child in enumerate(outwards):
                 valence = min(k, 1)
@@ -74,7 +79,9 @@ def weight(model: DmvModel, tags: np.ndarray, potentials: np.ndarray, tree: tupl
     return value
 
 
-def enumerated(model: DmvModel, tags: np.ndarray, potentials: np.ndarray) -> tuple[float, np.ndarray]:
+def enumerated(
+    model: DmvModel, tags: np.ndarray, potentials: np.ndarray
+) -> tuple[float, np.ndarray]:
     """Z, and marginals (n + 1, n)."""
     n = len(tags)
     z, marginals = 0.0, np.zeros((n + 1, n))
@@ -99,7 +106,9 @@ def test_inside_and_marginals_are_sums_over_all_trees(n, stage):
 def test_many_sentences_at_once_are_those_one_by_one():
     rng = np.random.default_rng(5)
     model = random_model(rng, 2)
-    tags, potentials = zip(*(random_sentence(rng, n) for n in [7] * 20 + [3, 0, 61, 4, 4] + [2] * 17))
+    tags, potentials = zip(
+        *(random_sentence(rng, n) for n in [7] * 20 + [3, 0, 61, 4, 4] + [2] * 17)
+    )
     each = [counted(model, [row], [matrix]) for row, matrix in zip(tags, potentials)]
     counts, log_z = counted(model, tags, potentials)
     assert log_z == pytest.approx(sum(log_z for _, log_z in each))
@@ -130,7 +139,9 @@ def test_expected_counts_are_gradients_of_log_z(stage, seed):
     for at in np.ndindex(model.root.shape):
         assert slope(model.root, at) * model.root[at] == pytest.approx(counts.root[at], abs=1e-5)
     for at in list(np.ndindex(model.choose.shape))[seed % 5 :: 5]:
-        assert slope(model.choose, at) * model.choose[at] == pytest.approx(counts.choose[at], abs=1e-5)
+        assert slope(model.choose, at) * model.choose[at] == pytest.approx(
+            counts.choose[at], abs=1e-5
+        )
     for at in np.ndindex(model.stop.shape):
         stop, going_on = model.stop[at], counts.choose[at].sum()
         expected = counts.stop[at] / stop - going_on / (1 - stop)
@@ -144,7 +155,9 @@ def test_a_constant_for_all_heads_of_a_word_changes_nothing_but_log_z():
     _, before = counted(model, [tags], [potentials])
     _, after = counted(model, [tags], [potentials + constants])
     assert after - before == pytest.approx(constants[1:].sum())
-    assert marginals_of(model, tags, potentials) == pytest.approx(marginals_of(model, tags, potentials + constants))
+    assert marginals_of(model, tags, potentials) == pytest.approx(
+        marginals_of(model, tags, potentials + constants)
+    )
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, 5.0, 40.0])
@@ -225,18 +238,27 @@ def test_the_first_step_is_counting_in_the_only_tree():
     """NOUN VERB, VERB the root, learnt in one step with pseudo-counts 1."""
     potentials = np.zeros((3, 3))
     potentials[0, 1] = potentials[1, 2] = -np.inf
-    model = fit([[0, 1]] * 3, [potentials] * 3, 2, DmvSettings(iterations=1, valence_iterations=0, smoothing=1.0))
+    model = fit(
+        [[0, 1]] * 3,
+        [potentials] * 3,
+        2,
+        DmvSettings(iterations=1, valence_iterations=0, smoothing=1.0),
+    )
     assert model.root == pytest.approx([1 / 5, 4 / 5])
     assert model.choose[1, 0] == pytest.approx(np.array([[4 / 5, 1 / 5]] * 2))
     assert model.choose[0] == pytest.approx(np.full((2, 2, 2), 0.5))
-    assert model.stop[1, 0] == pytest.approx([1 / 5, 4 / 5])  # went on three times, stopped three times
+    # went on three times, stopped three times
+    assert model.stop[1, 0] == pytest.approx([1 / 5, 4 / 5])
     assert model.stop[1, 1] == pytest.approx([4 / 5, 1 / 2])
 
 
 def test_the_second_stage_tells_first_children_from_later_ones():
     potentials = np.zeros((4, 4))
-    potentials[[0, 0, 1, 2], [1, 2, 2, 1]] = -np.inf  # 2 > 3 > nothing else: the last word governs both
-    plain = fit([[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(iterations=10, valence_iterations=0))
+    # 2 > 3 > nothing else: the last word governs both
+    potentials[[0, 0, 1, 2], [1, 2, 2, 1]] = -np.inf
+    plain = fit(
+        [[0, 1, 2]] * 500, [potentials] * 500, 3, DmvSettings(iterations=10, valence_iterations=0)
+    )
     assert plain.choose[2, 0, 0] == pytest.approx(plain.choose[2, 0, 1])
     valence = fit(
         [[0, 1, 2]] * 500,
@@ -249,7 +271,10 @@ def test_the_second_stage_tells_first_children_from_later_ones():
 
 
 def test_teachers_are_the_model_of_their_text_under_their_prior():
-    prior, settings = Prior.of_text(RULES, TEXT), DmvSettings(iterations=3, valence_iterations=2, backoff=5.0)
+    prior, settings = (
+        Prior.of_text(RULES, TEXT),
+        DmvSettings(iterations=3, valence_iterations=2, backoff=5.0),
+    )
     teacher = Dmv(iterations=3, valence_iterations=2, backoff=5.0).fit(iter(TEXT), prior)
     assert teacher.settings == settings
     ids = [[teacher.symbols.index(tag) for tag in sentence.tags] for sentence in TEXT]

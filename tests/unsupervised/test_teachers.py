@@ -71,7 +71,9 @@ def test_teachers_that_have_learnt_nothing_say_so(make):
             with pytest.raises(ValueError, match="^no sentences to learn from$"):
                 teacher.fit([], Prior(RULES))
         for use in (*uses, teacher.log_rows):
-            with pytest.raises(VdgiError, match=rf"^this {teacher.name} has not learnt yet: call fit\(text, "):
+            with pytest.raises(
+                VdgiError, match=rf"^this {teacher.name} has not learnt yet: call fit\(text, "
+            ):
                 use()
 
 
@@ -118,7 +120,11 @@ SETTINGS: dict[str, tuple[Any, str]] = {
 
 
 def test_every_kind_of_the_settings_has_a_teacher():
-    kinds = {kind.__struct_config__.tag for _, section, _, kind in every_setting() if section == "teacher"}
+    kinds = {
+        kind.__struct_config__.tag
+        for _, section, _, kind in every_setting()
+        if section == "teacher"
+    }
     assert kinds == {*SETTINGS}  # a teacher without numbers is not among them
     for kind, (settings, name) in SETTINGS.items():
         teacher: Any = teacher_of_kind(settings, 1)

@@ -1,4 +1,5 @@
-"""Teachers of texts: their trees, what the log says of them; `vdgi train` with a teacher or gold trees."""
+"""Teachers of texts: their trees, what the log says of them; `vdgi train` with a teacher or gold
+trees."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def material(**texts: list[Sentence]) -> Material:
 
 
 def demo(first: int, last: int, *, is_mirrored: bool = False) -> list[Sentence]:
-    """Some of the demo's training sentences without trees and punctuation; or those of its mirror image."""
+    """Some of the demo's training sentences without trees and punctuation; or those of its mirror
+    image."""
     text = prepare(reading.read(TRAIN), STANDARD, 12, 2).sentences[first:last]
     step = -1 if is_mirrored else 1
     return [Sentence(sentence.forms[::step], sentence.tags[::step]) for sentence in text]
@@ -72,8 +74,14 @@ FINAL_CONJUNCTIONS = [Sentence(("dogs", "and"), ("NOUN", "CONJ"))] * 20
         LcDmvSettings(iterations=2),
     ],
 )
-def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(settings: TeacherSettings) -> None:
-    texts = {"xa": demo(0, 160), "empty": [], "xb": [*demo(160, 220, is_mirrored=True), *FINAL_CONJUNCTIONS]}
+def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(
+    settings: TeacherSettings,
+) -> None:
+    texts = {
+        "xa": demo(0, 160),
+        "empty": [],
+        "xb": [*demo(160, 220, is_mirrored=True), *FINAL_CONJUNCTIONS],
+    }
     log = RunLog()
     found = teach(material(**texts), settings, seed=1, with_marginals=True, log=log)
     trees, marginals, rows = [], [], []
@@ -84,7 +92,9 @@ def test_each_text_is_taught_under_its_own_statistics_and_the_log_tells_it(setti
         trees.append(teacher.predict(text))
         marginals += teacher.marginals(text)
         assert BEST.table is not None
-        sides = {tag: round(prior.statistics.asymmetry(tag), 3) for tag in BEST.table.edge_statistics}
+        sides = {
+            tag: round(prior.statistics.asymmetry(tag), 3) for tag in BEST.table.edge_statistics
+        }
         assert sides
         words = sum(map(len, text))
         rows.append(
@@ -122,7 +132,9 @@ def test_taught_sentences_forget_their_own_trees() -> None:
     text = prepare(reading.read(TEST), STANDARD, 10, 2).sentences[:40]
     rules = load_rules(rules_path("strict"))
     bare = [Sentence(s.forms, s.tags) for s in text]
-    first, again = (Dmv().fit(some, Prior.of_text(rules, some)).predict(some) for some in (text, bare))
+    first, again = (
+        Dmv().fit(some, Prior.of_text(rules, some)).predict(some) for some in (text, bare)
+    )
     assert [s.heads for s in first] == [s.heads for s in again]
     assert all(s.source is None for s in first)
     assert [s.heads for s in first] != [s.heads for s in text]
@@ -139,7 +151,16 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(tmp_path: Path, 
     assert rules_only is not None
     assert 100 * dda_of(vdgi, tmp_path / "a" / "model.vdgi", tmp_path) > float(rules_only[1])
 
-    vdgi.good("-q", "train", "--preset", "best", "--train", without_heads(tmp_path), "--out", tmp_path / "b")
+    vdgi.good(
+        "-q",
+        "train",
+        "--preset",
+        "best",
+        "--train",
+        without_heads(tmp_path),
+        "--out",
+        tmp_path / "b",
+    )
     other = model_file.load(tmp_path / "b" / "model.vdgi")
     assert tiny.same_arrays(model.parameters, other.parameters)
 

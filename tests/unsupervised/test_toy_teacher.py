@@ -1,4 +1,5 @@
-"""A teacher as another package would bring it: from `ChainSettings` to `TEACHER`, well below forty lines."""
+"""A teacher as another package would bring it: from `ChainSettings` to `TEACHER`, well below forty
+lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the validator of Universal Dependencies says of a file, on its level 1, and what the reader says.
+"""What the validator of Universal Dependencies says of a file, on its level 1, and what the reader
+says.
 
 The validator is under the GPL: it runs in a process of its own, and no file of its is here.
 """
@@ -18,7 +19,8 @@ from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import DataError
 
 pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("udtools") is None, reason="udtools, the official validator, is not installed"
+    importlib.util.find_spec("udtools") is None,
+    reason="udtools, the official validator, is not installed",
 )
 
 MALFORMED = sorted((Path(__file__).parents[1] / "malformed").glob("*.conllu"))
@@ -67,7 +69,12 @@ FAULTS = {
     "invalid-word-id": word("01") + "\n",
     "misplaced-word-interval": word(1) + span("1-2") + word(2) + "\n",
     "misplaced-empty-node": word(1) + span("1.2") + word(2) + "\n",
-    "misplaced-empty-node inside a range": word(1) + span("2-3") + span("1.1") + word(2) + word(3) + "\n",
+    "misplaced-empty-node inside a range": word(1)
+    + span("2-3")
+    + span("1.1")
+    + word(2)
+    + word(3)
+    + "\n",
     "word-id-sequence": word(1) + word(3) + "\n",
     "reversed-word-interval": span("2-1") + word(1) + word(2) + "\n",
     "word-interval-out": word(1) + span("2-3") + word(2) + "\n",
@@ -76,7 +83,12 @@ FAULTS = {
 }
 """A file for every fault that the validator knows on this level, by its name for it."""
 
-REPAIRED = {"pseudo-empty-line", "empty-sentence between sentences", "missing-empty-line", "non-unix-newline"}
+REPAIRED = {
+    "pseudo-empty-line",
+    "empty-sentence between sentences",
+    "missing-empty-line",
+    "non-unix-newline",
+}
 """Of these: what is meant is plain; it is read, and said."""
 
 TAKEN = {
@@ -94,13 +106,24 @@ SOUND = {
     "an empty node before a range": word(1) + span("1.1") + span("2-3") + word(2) + word(3) + "\n",
     "spaces inside words": word(1, "a b", lemma="a b", misc="A=b c") + "\n",
     "scripts": word(1, "كتاب") + word(2, "漢字") + word(3, "देव") + word(4, "🦦") + "\n",
-    "other columns": word(1, feats="A=b|C=d", xpos="X-Y", deps="0:root", misc="SpaceAfter=No") + "\n",
+    "other columns": word(1, feats="A=b|C=d", xpos="X-Y", deps="0:root", misc="SpaceAfter=No")
+    + "\n",
     "many sentences": (word(1) + "\n") * 50,
     "comments": "#\n# newdoc\n# text=\n" + word(1) + "\n",
 }
 
-STRICTER = ("block-", "empty-node-with-", "feats-", "head-", "nul-", "range-early", "range-with-", "t")
-"""How names in tests/malformed begin whose faults the validator tells on higher levels, or not at all."""
+STRICTER = (
+    "block-",
+    "empty-node-with-",
+    "feats-",
+    "head-",
+    "nul-",
+    "range-early",
+    "range-with-",
+    "t",
+)
+"""How names in tests/malformed begin whose faults the validator tells on higher levels, or not at
+all."""
 
 
 def validated(paths: list[Path]) -> dict[str, list[str]]:
@@ -128,7 +151,11 @@ def said_of(path: Path) -> tuple[list[DataError], list[str]]:
     """Faults and repairs of a file."""
     faults: list[DataError] = []
     repairs: list[str] = []
-    list(reading.read(path, on_error=faults.append, on_repair=lambda repair: repairs.append(str(repair))))
+    list(
+        reading.read(
+            path, on_error=faults.append, on_repair=lambda repair: repairs.append(str(repair))
+        )
+    )
     return faults, repairs
 
 
@@ -143,7 +170,9 @@ def test_each_fault_is_refused_or_repaired_or_taken_for_a_reason(
 
 
 @pytest.mark.parametrize("name", SOUND)
-def test_what_is_sound_is_taken(name: str, written: dict[str, Path], official: dict[str, list[str]]) -> None:
+def test_what_is_sound_is_taken(
+    name: str, written: dict[str, Path], official: dict[str, list[str]]
+) -> None:
     assert official[name] == []
     assert said_of(written[name]) == ([], [])
 
@@ -155,7 +184,9 @@ def test_what_the_reader_refuses_the_validator_refuses(official: dict[str, list[
 
 def test_every_fault_that_the_validator_knows_is_here(official: dict[str, list[str]]) -> None:
     known = {fault for found in official.values() for fault in found}
-    assert known - {"UnicodeDecodeError", "ValueError"} <= {name.partition(" ")[0] for name in FAULTS}
+    assert known - {"UnicodeDecodeError", "ValueError"} <= {
+        name.partition(" ")[0] for name in FAULTS
+    }
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "\ufeff"])

@@ -22,7 +22,8 @@ from dynet_vdgi.validation import udtools
 from dynet_vdgi.validation.levels import problems_in
 
 needs_udtools = pytest.mark.skipif(
-    importlib.util.find_spec("udtools") is None, reason="udtools, of the extra validate, is not installed"
+    importlib.util.find_spec("udtools") is None,
+    reason="udtools, of the extra validate, is not installed",
 )
 
 GOOD = """# sent_id = s1
@@ -95,9 +96,17 @@ FAULTS = {
     "a node that the root does not reach": ("2:obj", "_", "deps"),
     "SpaceAfter=Yes": ("2:nsubj\t_", "2:nsubj\tSpaceAfter=Yes", "misc"),
     "SpaceAfter inside a range": ("3\tcc", RANGE.format("_"), "misc"),
-    "an empty node with SpaceAfter": ("3\tcc", NODE.format("NOUN", "_", "2:obj", "SpaceAfter=No"), "misc"),
+    "an empty node with SpaceAfter": (
+        "3\tcc",
+        NODE.format("NOUN", "_", "2:obj", "SpaceAfter=No"),
+        "misc",
+    ),
     "an empty node with an unknown tag": ("3\tcc", NODE.format("FOO", "_", "2:obj", "_"), "upos"),
-    "an empty node with a small feature": ("3\tcc", NODE.format("NOUN", "b=C", "2:obj", "_"), "feats"),
+    "an empty node with a small feature": (
+        "3\tcc",
+        NODE.format("NOUN", "b=C", "2:obj", "_"),
+        "feats",
+    ),
     "an empty node above itself": ("3\tcc", NODE.format("NOUN", "_", "2:dep|2.1:obj", "_"), "deps"),
     "two no-break spaces": ("\taa\taa", "\taa\ta\u00a0\u00a0a", "spaces"),
     "a no-break space that the text has not": ("\taa\taa", "\ta\u00a0a\taa", "text"),
@@ -106,8 +115,16 @@ FAULTS = {
     "a sent_id without its sign": ("# sent_id = s1", "# sent_id = s1\n# sent_id s2", "sent_id"),
     "two paragraphs": ("# sent_id", "# newpar\n# newpar\n# sent_id", "newpar"),
     "two documents": ("# sent_id", "# newdoc\n# newdoc x\n# sent_id", "newdoc"),
-    "a parallel_id that is none": ("# sent_id", "# parallel_id = Foo Bar\n# sent_id", "parallel_id"),
-    "two parallel_ids": ("# sent_id", "# parallel_id = a/1\n# parallel_id = a/2\n# sent_id", "parallel_id"),
+    "a parallel_id that is none": (
+        "# sent_id",
+        "# parallel_id = Foo Bar\n# sent_id",
+        "parallel_id",
+    ),
+    "two parallel_ids": (
+        "# sent_id",
+        "# parallel_id = a/1\n# parallel_id = a/2\n# sent_id",
+        "parallel_id",
+    ),
     "features that differ in a digit": ("Case=Nom|Number=Sing", "A=B|A1=B", "feats"),
     "an enhanced relation that UD does not have": ("2:obj", "2:foo", "deps"),
     "an enhanced relation of five parts": ("2:obj", "2:obl:a:b:c:d", "deps"),
@@ -160,7 +177,9 @@ def test_a_fault_is_found_by_its_rule(name: str) -> None:
 
 
 def test_sound_sentences_have_no_problem() -> None:
-    assert {name: problems(replaced(*row)) for name, row in SOUND.items()} == {name: [] for name in SOUND}
+    assert {name: problems(replaced(*row)) for name, row in SOUND.items()} == {
+        name: [] for name in SOUND
+    }
     assert problems(SPACED) == problems(SPACED.replace("bb cc", "bb\u00a0cc")) == ["spaces"]
     assert problems(replaced("\tNOUN\t", "\tPRON\t")) == []  # of which level 3 warns
 
@@ -216,7 +235,9 @@ def changed(rng: random.Random, lines: list[str]) -> str:
     j = rng.randrange(len(columns))
     old, piece = columns[j], rng.choice([*PIECES, " ", "\u00a0", "\u200b", "\ufffd", "\t"])
     place = rng.randrange(len(old) + 1)
-    columns[j] = rng.choice([piece, old[:place] + piece + old[place:], old[:place] + old[place + 1 :]])
+    columns[j] = rng.choice(
+        [piece, old[:place] + piece + old[place:], old[:place] + old[place + 1 :]]
+    )
     lines = [*lines[:k], "\t".join(columns), *lines[k + 1 :]]
     return "\n".join(lines) + "\n\n"
 
@@ -234,7 +255,8 @@ def has_errors(path: Path) -> bool:
     try:
         errors = [p for block in blocks(path, repairs.append) for p in problems_in(block.lines)]
     except DataError as fault:
-        return fault.message != "no sentences" or bool(repairs)  # the validator passes an empty file
+        # the validator passes an empty file
+        return fault.message != "no sentences" or bool(repairs)
     return bool(errors or repairs)
 
 
@@ -273,10 +295,14 @@ def test_the_official_validator_gives_the_same_verdict(tmp_path: Path) -> None:
 def two(first: str, second: str, joint: str = "") -> str:
     """Two good sentences, with a comment each, and `joint` at the end of the first."""
     texts = [GOOD.replace("2:punct\t_", f"2:punct\t{joint or '_'}"), GOOD.replace("= s1", "= s2")]
-    return "".join(text.replace("# sent_id", f"{more}# sent_id") for text, more in zip(texts, (first, second)))
+    return "".join(
+        text.replace("# sent_id", f"{more}# sent_id") for text, more in zip(texts, (first, second))
+    )
 
 
-SPACED = GOOD.replace("SpaceAfter=No", "_").replace("2\tbb", "2-3\tbb cc" + 7 * "\t_" + "\tSpaceAfter=No\n2\tbb")
+SPACED = GOOD.replace("SpaceAfter=No", "_").replace(
+    "2\tbb", "2-3\tbb cc" + 7 * "\t_" + "\tSpaceAfter=No\n2\tbb"
+)
 BARE = GOOD.replace("\t2:", "\t_").replace("\t0:root", "\t_")
 for _relation in ("nsubj", "obj", "punct"):
     BARE = BARE.replace(f"\t_{_relation}", "\t_")
@@ -321,11 +347,15 @@ def false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script = tmp_path / "udvalidate"
     script.write_text(f"#!{sys.executable}\n{FALSE}", encoding="utf-8")
     script.chmod(0o755)
-    monkeypatch.setattr(udtools.shutil, "which", lambda name, path=None: None if path else str(script))
+    monkeypatch.setattr(
+        udtools.shutil, "which", lambda name, path=None: None if path else str(script)
+    )
     return script
 
 
-def test_errors_come_before_warnings_with_number_and_places(vdgi: Vdgi, tmp_path: Path, false: Path) -> None:
+def test_errors_come_before_warnings_with_number_and_places(
+    vdgi: Vdgi, tmp_path: Path, false: Path
+) -> None:
     good, bad = tmp_path / "good.conllu", tmp_path / "bad.conllu"
     good.write_text(GOOD, encoding="utf-8")
     bad.write_text(replaced("\tVERB", "\tVB"), encoding="utf-8")
@@ -342,7 +372,9 @@ def test_errors_come_before_warnings_with_number_and_places(vdgi: Vdgi, tmp_path
         "  and 1 more (--max-faults N shows them)",
         f"{program} --lang=ud --level=3: 1 error, 4 warnings",
     ]
-    status, out, err = vdgi("check", "--ud", good, "--level", "4", "--lang", "xx", "--max-faults", "0")
+    status, out, err = vdgi(
+        "check", "--ud", good, "--level", "4", "--lang", "xx", "--max-faults", "0"
+    )
     assert (status, err) == (0, "")
     said = "2 warnings: odd-noun (level 3)", f"{program} --lang=xx --level=4: 0 errors, 2 warnings"
     assert tuple(out.splitlines()) == said
@@ -356,7 +388,9 @@ def test_the_page_shows_errors_by_rule(tmp_path: Path) -> None:
     session = Session(path, "anna", "right")
     (marked,) = session.text.sentences
     shown = shown_sentence(0, marked)
-    hits = [search(session.text, "problem", query)["found"] for query in ("", "no relation", "nowhere")]
+    hits = [
+        search(session.text, "problem", query)["found"] for query in ("", "no relation", "nowhere")
+    ]
     session.close()
     assert [len(each) for each in hits] == [1, 1, 0]
     assert [group["rule"] for group in shown["problems"]] == ["feats", "deprel"]

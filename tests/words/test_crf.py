@@ -19,7 +19,9 @@ FIRST = np.array([0, 4, 4, 5, 8])  # one sequence is empty, one has one token
 
 def made(rng, n_labels=3, scale=2.0):
     """A random field without features."""
-    borders = Borders(*(scale * rng.normal(size=s) for s in ((n_labels, n_labels), n_labels, n_labels)))
+    borders = Borders(
+        *(scale * rng.normal(size=s) for s in ((n_labels, n_labels), n_labels, n_labels))
+    )
     none = crfs.Sparse(np.zeros(0, np.uint64), np.zeros(1, np.int64), np.zeros(0, np.int32))
     return Crf(FeatureWeights(none, np.zeros(0)), borders)
 
@@ -61,7 +63,9 @@ def test_marginals_sums_and_the_best_labels_are_those_of_enumeration(seed, given
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("labels", [np.array([0, 1, 2, 0, 2, 1, 1, 0]), np.array([0, FREE, 2, 0, FREE, 1, FREE, FREE])])
+@pytest.mark.parametrize(
+    "labels", [np.array([0, 1, 2, 0, 2, 1, 1, 0]), np.array([0, FREE, 2, 0, FREE, 1, FREE, FREE])]
+)
 def test_gradients_are_those_of_finite_differences(seed, labels):
     rng = np.random.default_rng(seed)
     tokens = tokens_of(rng)
@@ -74,7 +78,9 @@ def test_gradients_are_those_of_finite_differences(seed, labels):
         ahead, behind = x.copy(), x.copy()
         ahead[k] += step
         behind[k] -= step
-        assert gradient[k] == pytest.approx((loss(ahead)[0] - loss(behind)[0]) / (2 * step), abs=1e-6)
+        assert gradient[k] == pytest.approx(
+            (loss(ahead)[0] - loss(behind)[0]) / (2 * step), abs=1e-6
+        )
 
 
 def test_the_loss_is_minus_the_log_probability_of_the_labels():
@@ -126,8 +132,12 @@ def test_learning_finds_labels_that_features_and_neighbours_tell(caplog):
     caplog.set_level(logging.INFO, logger="dynet_vdgi")
     rng = np.random.default_rng(0)
     labels = rng.integers(3, size=3000)
-    labels[1::2] = (labels[::2] + 1) % 3  # of pairs of tokens, only the first has a feature of its own
-    own = np.array([text_code("second" if k % 2 else f"is {label}") for k, label in enumerate(labels)], np.uint64)
+    # of pairs of tokens, only the first has a feature of its own
+    labels[1::2] = (labels[::2] + 1) % 3
+    own = np.array(
+        [text_code("second" if k % 2 else f"is {label}") for k, label in enumerate(labels)],
+        np.uint64,
+    )
     first = np.arange(0, 3001, 2)
     tokens = Tokens.of_items(Items(np.arange(3001), own), first)
     crf = Crf.fit(tokens, labels, 3)

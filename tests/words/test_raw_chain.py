@@ -26,7 +26,8 @@ N_SENTENCES = 40
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the beginning of the demo treebank, a tokeniser and a tagger from it, and raw text."""
+    """A folder with the beginning of the demo treebank, a tokeniser and a tagger from it, and raw
+    text."""
     folder = tmp_path_factory.mktemp("chain")
     blocks = DEMO.read_text(encoding="utf-8").split("\n\n")[: 2 * N_SENTENCES]
     learnt, new = blocks[:N_SENTENCES], blocks[N_SENTENCES:]
@@ -68,23 +69,28 @@ def without_trees(text: str) -> str:
 STEPS = ["--tokeniser", "my.tokeniser", "--tagger", "my.tagger"]
 
 
-def test_raw_text_becomes_the_words_that_three_commands_give(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+def test_raw_text_becomes_the_words_that_three_commands_give(
+    there: Path, vdgi: Vdgi, tmp_path: Path
+) -> None:
     a, b, c = (tmp_path / name for name in ("a.conllu", "b.conllu", "c.conllu"))
     vdgi.good("tokenize", "my.tokeniser", "raw.txt", "-o", a)
     vdgi.good("tag", "my.tagger", a, "-o", b)
     vdgi.good("parse", "universal", b, "-o", c)
     done = vdgi.good("parse", "universal", "raw.txt", *STEPS, "-o", tmp_path / "all.conllu")
-    # A file has one tag a word; where the parser tags, it knows how sure each is, and finds other trees.
+    # A file has one tag a word; where the parser tags, it knows how sure each is, and finds other
+    # trees.
     whole, steps = (path.read_text(encoding="utf-8") for path in (tmp_path / "all.conllu", c))
     assert without_trees(whole) == without_trees(steps)
     assert whole != steps
     assert "words tagged" in done.err
     parser = dynet_vdgi.load("universal", tokeniser="my.tokeniser", tagger="my.tagger")
     in_python = parser.parse_text(Path("raw.txt").read_text(encoding="utf-8"))
-    assert [s.heads for s in in_python] == [s.heads for s in dynet_vdgi.read(tmp_path / "all.conllu")]
-    assert "\n".join(document.text for document in raw_documents.read_documents([c])) == Path("raw.txt").read_text(
-        encoding="utf-8"
-    )
+    assert [s.heads for s in in_python] == [
+        s.heads for s in dynet_vdgi.read(tmp_path / "all.conllu")
+    ]
+    assert "\n".join(document.text for document in raw_documents.read_documents([c])) == Path(
+        "raw.txt"
+    ).read_text(encoding="utf-8")
 
 
 def test_the_number_of_jobs_changes_nothing(there: Path, vdgi: Vdgi) -> None:
@@ -94,7 +100,9 @@ def test_the_number_of_jobs_changes_nothing(there: Path, vdgi: Vdgi) -> None:
 
 def test_each_line_can_be_a_sentence(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
     text, n_lines = tmp_path / "lines.txt", 5
-    lines = re.findall(r"# text = (.*)[.!?]", Path("new.conllu").read_text(encoding="utf-8"))[:n_lines]
+    lines = re.findall(r"# text = (.*)[.!?]", Path("new.conllu").read_text(encoding="utf-8"))[
+        :n_lines
+    ]
     text.write_text("\n".join(lines), encoding="utf-8")
     done = vdgi.good("parse", "universal", text, *STEPS, "--lines")
     assert done.out.count("# sent_id") == n_lines
@@ -113,7 +121,9 @@ def test_each_line_can_be_a_sentence(there: Path, vdgi: Vdgi, tmp_path: Path) ->
         assert "--lines has no effect: no input is raw text" in refused.err
 
 
-def test_filled_tags_stay_and_missing_ones_are_found(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+def test_filled_tags_stay_and_missing_ones_are_found(
+    there: Path, vdgi: Vdgi, tmp_path: Path
+) -> None:
     gold = Path("tagged.conllu").read_text(encoding="utf-8").replace("\tNOUN\t", "\tX\t", 1)
     (tmp_path / "some.conllu").write_text(without_tags(gold, keep=30), encoding="utf-8")
     arguments = ["parse", "universal", tmp_path / "some.conllu", "--tagger", "my.tagger"]
@@ -130,13 +140,19 @@ def test_filled_tags_stay_and_missing_ones_are_found(there: Path, vdgi: Vdgi, tm
     assert sum(a == b for a, b in zip(again, right)) > 0.9 * len(right)
 
 
-def test_confidence_tells_of_the_tags_that_were_found(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+def test_confidence_tells_of_the_tags_that_were_found(
+    there: Path, vdgi: Vdgi, tmp_path: Path
+) -> None:
     gold = Path("tagged.conllu").read_text(encoding="utf-8")
     some = without_tags(gold, keep=30).replace("\t_\n", "\tTagConf=1|X=y\n")
     (tmp_path / "some.conllu").write_text(some, encoding="utf-8")
     arguments = ["universal", tmp_path / "some.conllu", "--tagger", "my.tagger", "--confidence"]
     vdgi.good("parse", *arguments, "-o", tmp_path / "out.conllu")
-    words = [line.split("\t") for line in (tmp_path / "out.conllu").read_text().split("\n") if line[:1].isdigit()]
+    words = [
+        line.split("\t")
+        for line in (tmp_path / "out.conllu").read_text().split("\n")
+        if line[:1].isdigit()
+    ]
     notes = [columns[9].split("|") for columns in words if columns[0].isdigit()]
     n_before = some.count("TagConf=1|", 0, some.index("\t_\t_\t_\t_\t_\t_\t"))
     assert n_before > 9  # words that keep their tags keep the note about them
@@ -153,7 +169,9 @@ def test_confidence_tells_of_the_tags_that_were_found(there: Path, vdgi: Vdgi, t
     assert plain.count("TagConf=1|") == some.count("TagConf=1|")
 
 
-def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+def test_mistakes_name_the_file_the_line_and_the_remedy(
+    there: Path, vdgi: Vdgi, tmp_path: Path
+) -> None:
     gold = Path("tagged.conllu").read_text(encoding="utf-8")
     Path("bare.conllu").write_text(without_tags(gold), encoding="utf-8")
     first = next(n for n, line in enumerate(gold.split("\n"), 1) if line[:1].isdecimal())
@@ -165,17 +183,41 @@ def test_mistakes_name_the_file_the_line_and_the_remedy(there: Path, vdgi: Vdgi,
     cases = [
         (3, ["bare.conllu"], f"bare.conllu:{first}: column 4 (UPOS) is missing"),
         (3, ["bare.conllu"], "vdgi tag train"),
-        (3, ["raw.txt"], "raw.txt:1: this is plain text, not CoNLL-U (vdgi tokenize makes CoNLL-U of it"),
-        (3, ["broken.conllu", *tagger], f"broken.conllu:{first}: expected 10 tab-separated columns"),
+        (
+            3,
+            ["raw.txt"],
+            "raw.txt:1: this is plain text, not CoNLL-U (vdgi tokenize makes CoNLL-U of it",
+        ),
+        (
+            3,
+            ["broken.conllu", *tagger],
+            f"broken.conllu:{first}: expected 10 tab-separated columns",
+        ),
         (3, ["white.txt", *STEPS], "white.txt: no text"),
         (3, ["bytes.txt", *STEPS], "bytes.txt:2: byte 0xff is not UTF-8"),
-        (2, ["raw.txt", *tokeniser], "raw.txt: raw text has no tags: name a tagger with --tagger; vdgi tag"),
+        (
+            2,
+            ["raw.txt", *tokeniser],
+            "raw.txt: raw text has no tags: name a tagger with --tagger; vdgi tag",
+        ),
         (2, ["tagged.conllu", *STEPS], "--tokeniser has no effect"),
         (2, ["tagged.conllu", "--retag"], "--retag needs a tagger"),
-        (4, ["raw.txt", "--tokeniser", "my.tagger", *tagger], "my.tagger: this is a tagger, not a tokeniser"),
-        (4, ["raw.txt", *tokeniser, "--tagger", "my.tokeniser"], "this is a tokeniser, not a tagger"),
+        (
+            4,
+            ["raw.txt", "--tokeniser", "my.tagger", *tagger],
+            "my.tagger: this is a tagger, not a tokeniser",
+        ),
+        (
+            4,
+            ["raw.txt", *tokeniser, "--tagger", "my.tokeniser"],
+            "this is a tokeniser, not a tagger",
+        ),
         (2, ["raw.txt", *STEPS, "-o", "my.tagger"], "my.tagger"),
-        (2, ["raw.txt", *STEPS, "-o", "raw.txt", "--in-place"], "--in-place would replace raw text"),
+        (
+            2,
+            ["raw.txt", *STEPS, "-o", "raw.txt", "--in-place"],
+            "--in-place would replace raw text",
+        ),
     ]
     before = Path("my.tagger").read_bytes()
     for status, arguments, message in cases:
@@ -243,7 +285,9 @@ def test_python_parses_text(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) 
     assert [s.forms for s in parser.parse_text(text)] == [s.forms for s in found]
 
 
-def test_a_run_keeps_what_tag_and_tokenize_need(there: Path, run: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+def test_a_run_keeps_what_tag_and_tokenize_need(
+    there: Path, run: Path, vdgi: Vdgi, tmp_path: Path
+) -> None:
     own = vdgi.good("tokenize", "run", "raw.txt").out
     assert own == vdgi.good("tokenize", "my.tokeniser", "raw.txt").out
     (tmp_path / "tokens.conllu").write_text(own, encoding="utf-8")
@@ -263,7 +307,15 @@ def test_raw_learns_both_steps_from_the_tagged_words(there: Path, vdgi: Vdgi) ->
     n_words = sum(map(len, reading.read("tagged.conllu")))
     Path("most.conllu").write_text(without_tags(text, keep=3 * n_words // 4), encoding="utf-8")
     done = vdgi.good(
-        "train", "--train", "most.conllu", "--raw", "raw.txt", "--preset", "universal", "--out", "by_command"
+        "train",
+        "--train",
+        "most.conllu",
+        "--raw",
+        "raw.txt",
+        "--preset",
+        "universal",
+        "--out",
+        "by_command",
     )
     model = model_file.load("by_command/model.vdgi")
     assert set(model.steps) == {"tokeniser", "tagger"}
@@ -272,8 +324,14 @@ def test_raw_learns_both_steps_from_the_tagged_words(there: Path, vdgi: Vdgi) ->
     n_words = sum(map(len, reading.read("most.conllu", tags="known")))
     vdgi.good("tokenize", "by_command", "raw.txt", "-o", "tokens.conllu")
     n_raw = sum(map(len, reading.read("tokens.conllu", tags="known")))
-    assert f"tagger: learnt from {n_known} words with tags, {n_words - n_known + n_raw:,} words without" in done.err
-    assert f"{n_words - n_known + n_raw:,} words tagged by a tagger learnt in this run, which finds" in told
+    assert (
+        f"tagger: learnt from {n_known} words with tags, {n_words - n_known + n_raw:,} words without"
+        in done.err
+    )
+    assert (
+        f"{n_words - n_known + n_raw:,} words tagged by a tagger learnt in this run, which finds"
+        in told
+    )
     assert "raw.txt  sha256" in told
     tagger = Tagger.load("", model.steps["tagger"])
     assert tagger.told in done.err
@@ -303,7 +361,9 @@ def test_a_corrected_sentence_counts_once(there: Path, vdgi: Vdgi, tmp_path: Pat
     text.write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
     trees.write_text("\n\n".join(blocks[:5]) + "\n\n", encoding="utf-8")
     raw.write_text(Path("raw.txt").read_text(encoding="utf-8")[:200], encoding="utf-8")
-    said = vdgi.good("train", "--train", text, "--raw", raw, "--trees", trees, "--out", tmp_path / "run").err
+    said = vdgi.good(
+        "train", "--train", text, "--raw", raw, "--trees", trees, "--out", tmp_path / "run"
+    ).err
     n_words = sum(map(len, dynet_vdgi.read(text)))
     assert "tokeniser: learnt from 12 sentences" in said
     assert f"tagger: learnt from {n_words:,} words with tags" in said
@@ -313,10 +373,14 @@ def test_a_corrected_sentence_counts_once(there: Path, vdgi: Vdgi, tmp_path: Pat
 
 def without_spaces(text: str) -> str:
     """CoNLL-U that does not say where spaces are missing."""
-    return re.sub(r"SpaceAfter=No$", "_", re.sub(r"^# text = .*\n", "", text, flags=re.M), flags=re.M)
+    return re.sub(
+        r"SpaceAfter=No$", "_", re.sub(r"^# text = .*\n", "", text, flags=re.M), flags=re.M
+    )
 
 
-def test_text_that_hides_missing_spaces_gives_a_warning(there: Path, vdgi: Vdgi, tmp_path: Path) -> None:
+def test_text_that_hides_missing_spaces_gives_a_warning(
+    there: Path, vdgi: Vdgi, tmp_path: Path
+) -> None:
     blocks = Path("tagged.conllu").read_text(encoding="utf-8").strip().split("\n\n")
 
     def said(n_known: int) -> str:
@@ -325,6 +389,8 @@ def test_text_that_hides_missing_spaces_gives_a_warning(there: Path, vdgi: Vdgi,
         out = tmp_path / "a.tokeniser"
         return vdgi.good("tokenize", "train", tmp_path / "a.conllu", "-o", out, "--overwrite").err
 
-    assert said(7).startswith("warning: only 7 of 40 sentences have `# text` or SpaceAfter=No, which show")
+    assert said(7).startswith(
+        "warning: only 7 of 40 sentences have `# text` or SpaceAfter=No, which show"
+    )
     assert "warning" not in said(8)
     assert said(0).startswith("warning: no sentence has `# text` or SpaceAfter=No, which show")

@@ -48,12 +48,16 @@ def texts(sentences: list[Sentence]) -> list[tuple[str, ...]]:
 
 def counted_plainly(text: list[tuple[str, ...]]) -> dict[str, list[float]]:
     """The numbers of each type, by going through all words for each."""
-    words = []  # type, form, sentence, left, right, is first, is last, beside punctuation before and after
+    # type, form, sentence, left, right, is first, is last, beside punctuation before and after
+    words = []
     for k, forms in enumerate(text):
         at = [i for i, form in enumerate(forms) if not is_mark(form)]
         for j, i in enumerate(at):
             before, after = j > 0 and at[j - 1] == i - 1, j + 1 < len(at) and at[j + 1] == i + 1
-            left, right = forms[i - 1].lower() if before else "", forms[i + 1].lower() if after else ""
+            left, right = (
+                forms[i - 1].lower() if before else "",
+                forms[i + 1].lower() if after else "",
+            )
             edges = j == 0, j + 1 == len(at)
             gaps = not edges[0] and not before, not edges[1] and not after
             words.append((forms[i].lower(), forms[i], k, left, right, *edges, *gaps))
@@ -97,13 +101,17 @@ def test_numbers_are_those_of_a_plain_count(texts: list[tuple[str, ...]]) -> Non
     assert not counted.numbers[[counted.number[form] for form in ("", ",", "!")]].any()
     assert {form for form, k in counted.number.items() if counted.numbers[k].any()} == set(plain)
     for form, numbers in plain.items():
-        np.testing.assert_allclose(counted.numbers[counted.number[form]], numbers, atol=1e-5, err_msg=form)
+        np.testing.assert_allclose(
+            counted.numbers[counted.number[form]], numbers, atol=1e-5, err_msg=form
+        )
     every = np.array([*plain.values()])
     np.testing.assert_allclose(counted.of_text[N_NUMBERS : 2 * N_NUMBERS], every.mean(0), atol=1e-4)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])
-def test_texts_counted_one_after_the_other_equal_both_together(texts: list[tuple[str, ...]], n: int) -> None:
+def test_texts_counted_one_after_the_other_equal_both_together(
+    texts: list[tuple[str, ...]], n: int
+) -> None:
     first, rest = texts[: len(texts) - n], texts[len(texts) - n :]
     both = CountedWords.of(WordTypes.of(first)).plus(WordTypes.of(rest))
     whole = CountedWords.of(WordTypes.of(texts))
@@ -138,7 +146,10 @@ UNITS = {"width": 7, "hidden": 5, "language": 3}
 
 
 def weights_of(network: Any) -> dict[str, np.ndarray]:
-    return {name: np.array(network.parameters[name].as_array(), np.float32) for name in retagger.shapes(1, 1, 1)}
+    return {
+        name: np.array(network.parameters[name].as_array(), np.float32)
+        for name in retagger.shapes(1, 1, 1)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +204,9 @@ def said_at_random(words: WordTypes, tags: tuple[str, ...], given: dict[int, int
     return Said(tags, 50, marginals, TypeMeans.of(words, marginals))
 
 
-def test_given_tags_punctuation_and_tags_of_no_treebank_are_left_alone(random_retagger: Retagger) -> None:
+def test_given_tags_punctuation_and_tags_of_no_treebank_are_left_alone(
+    random_retagger: Retagger,
+) -> None:
     words = WordTypes.of([("The", "dog", ",", "!"), ("ba", "BA", "dog")])
     tags = "ADJ", "EMO", "NOUN", "PUNCT", "VERB"
     said = said_at_random(words, tags, {1: 0, 2: 3, 3: 3})
@@ -210,14 +223,17 @@ def test_given_tags_punctuation_and_tags_of_no_treebank_are_left_alone(random_re
 
 def test_gaps_are_what_the_tagger_takes_for_punctuation(random_retagger: Retagger) -> None:
     words = WordTypes.of([("a", ",", "b", ",", ".", "c", "§"), (",",), ("d",)])
-    said = said_at_random(words, ("NOUN", "PUNCT"), dict.fromkeys((0, 2, 5, 8), 0) | dict.fromkeys((1, 3, 4, 6, 7), 1))
+    said = said_at_random(
+        words, ("NOUN", "PUNCT"), dict.fromkeys((0, 2, 5, 8), 0) | dict.fromkeys((1, 3, 4, 6, 7), 1)
+    )
     its = input_of(LearningText([], []), words, said)
     assert its.at.tolist() == [0, 2, 5, 8]
     assert its.first.tolist() == [0, 3, 3, 4]
     flags = its.words[:, N_NUMBERS:]
     assert flags[:, 1].tolist() == [1, 0, 0, 1]  # first
     assert flags[:, 2].tolist() == [0, 0, 1, 1]  # last
-    gaps = [tuple(row.tolist()) for row in flags[:, 6:].reshape(-1, 2, 4).argmax(2)]  # none, weak, mixed, strong
+    # none, weak, mixed, strong
+    gaps = [tuple(row.tolist()) for row in flags[:, 6:].reshape(-1, 2, 4).argmax(2)]
     assert gaps == [(0, 1), (1, 3), (3, 2), (0, 0)]
 
 
@@ -225,7 +241,9 @@ def test_types_that_are_alike_are_others_with_the_same_letters() -> None:
     forms = "walked", "talked", "walks", "ed", "the", ",", "w", "walked"
     counted = CountedWords.of(WordTypes.of([forms]))
     values = np.arange(len(counted.number), dtype=float)[:, None]
-    found = counted.alike(np.array([counted.number["walked"]]), np.append(values, values * 0 + 1, 1))[0]
+    found = counted.alike(
+        np.array([counted.number["walked"]]), np.append(values, values * 0 + 1, 1)
+    )[0]
     number = counted.number
     same = ["talked", "ed"], ["talked"], ["talked"], ["walks"], ["walks"], []
     assert found.tolist() == [[sum(number[form] for form in each), len(each)] for each in same]
@@ -238,7 +256,9 @@ def tagger(sentences: list[Sentence]) -> Tagger:
     return Tagger().fit(sentences[:20], sentences[20:50])
 
 
-def test_a_sentence_is_tagged_as_counted_with_the_learning_text(tagger: Tagger, sentences: list[Sentence]) -> None:
+def test_a_sentence_is_tagged_as_counted_with_the_learning_text(
+    tagger: Tagger, sentences: list[Sentence]
+) -> None:
     text = tagger.learnt.text
     assert sum(map(len, text.tagged)) == tagger.n_words
     own = WordTypes.of([sentences[30].forms, sentences[3].forms])
@@ -248,7 +268,9 @@ def test_a_sentence_is_tagged_as_counted_with_the_learning_text(tagger: Tagger, 
     np.testing.assert_array_equal(both.numbers, whole.numbers)
 
 
-def test_types_are_alike_as_before_when_words_are_added(tagger: Tagger, sentences: list[Sentence]) -> None:
+def test_types_are_alike_as_before_when_words_are_added(
+    tagger: Tagger, sentences: list[Sentence]
+) -> None:
     text = tagger.learnt.text
     new = [sentences[55].forms, *ODD, sentences[54].forms]
     both = text.with_words(WordTypes.of(new))
@@ -269,7 +291,10 @@ def test_choices_of_the_same_words_with_other_tags_are_those_of_a_new_tagger(
 
 
 def test_choices_are_those_of_the_retagger(
-    tagger: Tagger, sentences: list[Sentence], random_retagger: Retagger, monkeypatch: pytest.MonkeyPatch
+    tagger: Tagger,
+    sentences: list[Sentence],
+    random_retagger: Retagger,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bare = Sentence(sentences[55].forms, ("_",) * len(sentences[55]))
     monkeypatch.setattr(Retagger, "load", lambda: random_retagger)
@@ -319,7 +344,9 @@ def test_the_text_that_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> N
     tagged, raw = WordTypes.of([("a", "b"), ("c",)]), WordTypes.of([("d", "e"), ("f", "g"), ("h",)])
     assert LearningText.of(tagged, ["X", "_", "Y"], raw).raw == [["d", "e"], ["f", "g"]]
     monkeypatch.setattr(retagger, "MOST_WORDS", 2)
-    assert LearningText.of(tagged, ["X", "_", "Y"], raw) == LearningText([["a", "b"], ["c"]], [["X", "_"], ["Y"]])
+    assert LearningText.of(tagged, ["X", "_", "Y"], raw) == LearningText(
+        [["a", "b"], ["c"]], [["X", "_"], ["Y"]]
+    )
 
 
 def test_the_retagger_of_the_package_names_its_treebanks_and_is_small() -> None:
@@ -327,7 +354,9 @@ def test_the_retagger_of_the_package_names_its_treebanks_and_is_small() -> None:
     with zipfile.ZipFile(retagger.FILE) as z:
         licences = json.loads(z.read("meta.json"))["treebanks"]
     assert len(licences) > 60
-    assert not [licence for licence in licences.values() if "NC" in licence or licence.startswith("GPL")]
+    assert not [
+        licence for licence in licences.values() if "NC" in licence or licence.startswith("GPL")
+    ]
     assert Retagger.load() is Retagger.load()
 
 
@@ -337,7 +366,9 @@ def test_damaged_retaggers_are_refused(
     arrays = learning.learnt([source], 0, 1, UNITS)
     meta = {"kind": "retagger", "format": 1, "treebanks": {}}
 
-    def write(change: dict[str, Any], told: dict[str, Any] = meta, name: str = "weights.npz") -> None:
+    def write(
+        change: dict[str, Any], told: dict[str, Any] = meta, name: str = "weights.npz"
+    ) -> None:
         path = tmp_path / str(len(list(tmp_path.iterdir())))
         weights = {key: value for key, value in {**arrays, **change}.items() if value is not None}
         content = {"meta.json": json.dumps(told).encode(), name: archive.npz(weights)}

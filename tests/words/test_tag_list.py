@@ -1,4 +1,5 @@
-"""Lists of words with their usual tag: what is read, refused and told, and what a tagger learns from them."""
+"""Lists of words with their usual tag: what is read, refused and told, and what a tagger learns
+from them."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def tags_of(tagger, text):
     return " ".join(tagger.predict([Sentence(forms, ("_",) * len(forms))])[0].tags)
 
 
-def test_a_list_is_read_whatever_the_case_the_line_ends_and_the_mark_of_a_spreadsheet(tmp_path, words):
+def test_a_list_is_read_whatever_the_case_the_line_ends_and_the_mark_of_a_spreadsheet(
+    tmp_path, words
+):
     found = TagList.read(words)
     assert found.tags["cat"] == ("NOUN", "_")
     assert len(found.tags) == 6
@@ -84,7 +87,10 @@ def test_a_list_alone_makes_a_tagger_whose_accuracy_nobody_knows(words, tmp_path
 
 
 def test_a_list_beside_tagged_sentences_tags_what_they_lack(words):
-    tagged = [Sentence(("dog", "barks"), ("NOUN", "VERB")), Sentence(("it", "sleeps"), ("PRON", "VERB"))]
+    tagged = [
+        Sentence(("dog", "barks"), ("NOUN", "VERB")),
+        Sentence(("it", "sleeps"), ("PRON", "VERB")),
+    ]
     without, with_list = Tagger().fit(tagged, RAW), Tagger().fit(tagged, RAW, tag_list=words)
     assert "DET" not in without.learnt.tags
     assert tags_of(with_list, "the dog sleeps") == "DET NOUN VERB"
@@ -103,7 +109,9 @@ def test_feats_of_a_list_without_any_are_learnt_from_the_sentences():
 
 
 def test_listed_words_without_effect_are_told(caplog):
-    listing = TagList({"the": ("DET", "_"), "unicorn": ("NOUN", "_"), "dog": ("VERB", "_")}, 3, "words.tsv")
+    listing = TagList(
+        {"the": ("DET", "_"), "unicorn": ("NOUN", "_"), "dog": ("VERB", "_")}, 3, "words.tsv"
+    )
     with caplog.at_level(logging.INFO, "dynet_vdgi"):
         Tagger().fit([Sentence(("dog", "barks"), ("NOUN", "VERB"))], RAW, tag_list=listing)
     assert [record.getMessage() for record in caplog.records] == [
@@ -115,9 +123,14 @@ def test_listed_words_without_effect_are_told(caplog):
 
 def test_the_command_learns_from_a_list(words, vdgi, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = ("".join(f"{k}\t{form}" + "\t_" * 8 + "\n" for k, form in enumerate(s.forms, 1)) + "\n" for s in RAW)
+    lines = (
+        "".join(f"{k}\t{form}" + "\t_" * 8 + "\n" for k, form in enumerate(s.forms, 1)) + "\n"
+        for s in RAW
+    )
     written(tmp_path / "raw.conllu", "".join(lines))
-    done = vdgi.good("tag", "train", "--text", "raw.conllu", "--tag-list", "words.tsv", "-o", "my.tagger")
+    done = vdgi.good(
+        "tag", "train", "--text", "raw.conllu", "--tag-list", "words.tsv", "-o", "my.tagger"
+    )
     assert "words.tsv: 1 word without a tag yet" in done.err
     assert "tag some, and evaluate" in done.err
     assert "\tthe\t_\tDET\t" in vdgi.good("tag", "my.tagger", "raw.conllu").out
@@ -125,9 +138,13 @@ def test_the_command_learns_from_a_list(words, vdgi, tmp_path, monkeypatch):
         done = vdgi("tag", "train", *arguments, "-o", "no.tagger")
         assert done.status == 2
         assert "--tag-list with --text" in done.err
-    done = vdgi("tag", "train", "--text", "raw.conllu", "--tag-list", "raw.conllu", "-o", "no.tagger")
+    done = vdgi(
+        "tag", "train", "--text", "raw.conllu", "--tag-list", "raw.conllu", "-o", "no.tagger"
+    )
     assert done.status == 3
     assert "raw.conllu:1: 10 columns" in done.err
-    done = vdgi("tag", "train", "--text", "raw.conllu", "--tag-list", "words.tsv", "-o", "words.tsv")
+    done = vdgi(
+        "tag", "train", "--text", "raw.conllu", "--tag-list", "words.tsv", "-o", "words.tsv"
+    )
     assert done.status == 2
     assert words.read_text(encoding="utf-8") == LIST

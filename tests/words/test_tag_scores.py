@@ -33,7 +33,8 @@ DEMO = resources() / "demo" / "welsh-tagged.conllu"
 
 
 def test_words_of_which_gold_says_nothing_are_left_out() -> None:
-    """FEATS `_` says that there are none, if the word has a tag; lemma `_` of the word `_` is its lemma."""
+    """FEATS `_` says that there are none, if the word has a tag; lemma `_` of the word `_` is its
+    lemma."""
     scores = scores_of([GOLD], [FOUND])
     assert scores.n_words == 4
     assert scores.scored == {"UPOS": 3, "XPOS": 2, "FEATS": 3, "UPOS and FEATS": 3, "lemma": 3}
@@ -42,7 +43,9 @@ def test_words_of_which_gold_says_nothing_are_left_out() -> None:
 
 
 def test_a_column_that_gold_does_not_have_has_no_score() -> None:
-    scores = scores_of([replace(GOLD, lemmas=(), xpos=(), forms=("a",) * 4)], [replace(FOUND, forms=("a",) * 4)])
+    scores = scores_of(
+        [replace(GOLD, lemmas=(), xpos=(), forms=("a",) * 4)], [replace(FOUND, forms=("a",) * 4)]
+    )
     assert scores.accuracy["lemma"] is None
     assert scores.accuracy["XPOS"] is None
     assert scores.accuracy["UPOS"] == 1
@@ -66,7 +69,9 @@ def rows_of(out: str) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in rows}
 
 
-def test_gold_with_some_lemmas_and_tags_is_scored_by_these(vdgi: Vdgi, folder: Path, tagger: Path) -> None:
+def test_gold_with_some_lemmas_and_tags_is_scored_by_these(
+    vdgi: Vdgi, folder: Path, tagger: Path
+) -> None:
     text = "\n\n".join(DEMO.read_text(encoding="utf-8").split("\n\n")[:20]) + "\n\n"
     Path("gold.conllu").write_text(text, encoding="utf-8")
     whole = rows_of(vdgi.good("tag", "evaluate", tagger, "gold.conllu").out)
@@ -80,11 +85,23 @@ def test_gold_with_some_lemmas_and_tags_is_scored_by_these(vdgi: Vdgi, folder: P
     assert float(rows_of(result.out)["lemma"][2]) > 90
     assert f"{missing} words of the gold file left out, without lemma" in result.err
     assert rows_of(result.out)["UPOS"] == whole["UPOS"]
-    Path("gold.conllu").write_text(re.sub(r"(?m)^(\d+\t[^\t]+\t)[^\t]+", r"\1_", text), encoding="utf-8")
-    assert rows_of(vdgi.good("tag", "evaluate", tagger, "gold.conllu").out)["lemma"] == ["0", "0", "-"]
-    Path("gold.conllu").write_text(re.sub(r"(?m)^(2\t[^\t]+\t[^\t]+\t)[A-Z]+", r"\1_", text), encoding="utf-8")
+    Path("gold.conllu").write_text(
+        re.sub(r"(?m)^(\d+\t[^\t]+\t)[^\t]+", r"\1_", text), encoding="utf-8"
+    )
+    assert rows_of(vdgi.good("tag", "evaluate", tagger, "gold.conllu").out)["lemma"] == [
+        "0",
+        "0",
+        "-",
+    ]
+    Path("gold.conllu").write_text(
+        re.sub(r"(?m)^(2\t[^\t]+\t[^\t]+\t)[A-Z]+", r"\1_", text), encoding="utf-8"
+    )
     result = vdgi.good("tag", "evaluate", tagger, "gold.conllu")
-    assert rows_of(result.out)["UPOS"][1] == rows_of(result.out)["UPOS and FEATS"][1] == str(n_words - 20)
+    assert (
+        rows_of(result.out)["UPOS"][1]
+        == rows_of(result.out)["UPOS and FEATS"][1]
+        == str(n_words - 20)
+    )
     assert "20 words of the gold file left out, without UPOS" in result.err
 
 

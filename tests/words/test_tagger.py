@@ -32,7 +32,9 @@ def made(n_sentences, seed=1):
     sentences = []
     for _ in range(n_sentences):
         words = []
-        for tag in rng.choice(["DET NOUN VERB PUNCT", "NOUN VERB DET NOUN", "VERB NOUN PUNCT"]).split():
+        for tag in rng.choice(
+            ["DET NOUN VERB PUNCT", "NOUN VERB DET NOUN", "VERB NOUN PUNCT"]
+        ).split():
             stem = rng.choice(stems)
             plural = rng.random() < 0.5
             if tag == "PUNCT":
@@ -41,11 +43,16 @@ def made(n_sentences, seed=1):
                 words.append(("the", "DET", "_", "D", "the"))
             elif tag == "NOUN":
                 number = "Number=Plur" if plural else "Number=Sing"
-                words.append((stem + ("ok" if plural else "o"), "NOUN", number, "N" + number[7], stem + "o"))
+                words.append(
+                    (stem + ("ok" if plural else "o"), "NOUN", number, "N" + number[7], stem + "o")
+                )
             else:
                 form, person = (stem + "imu", "Person=1") if plural else (stem + "isu", "Person=2")
                 words.append((form, "VERB", person, "V", stem + "i"))
-        lines = [f"{k}\t{w}\t{y}\t{t}\t{x}\t{f}\t_\t_\t_\t_" for k, (w, t, f, x, y) in enumerate(words, 1)]
+        lines = [
+            f"{k}\t{w}\t{y}\t{t}\t{x}\t{f}\t_\t_\t_\t_"
+            for k, (w, t, f, x, y) in enumerate(words, 1)
+        ]
         sentences.append("\n".join(lines) + "\n\n")
     return "".join(sentences)
 
@@ -88,7 +95,11 @@ def test_new_words_get_tags_feats_xpos_and_lemmas(tagger, text):
 
 def test_words_with_tags_keep_what_they_have_and_inform_their_neighbours(tagger, tmp_path):
     line = "{}\t{}\t{}\t{}\t_\t{}\t_\t_\t_\tNote=1\n"
-    content = line.format(1, "the", "THE", "X", "Foreign=Yes") + line.format(2, "bano", "_", "_", "Number=Dual") + "\n"
+    content = (
+        line.format(1, "the", "THE", "X", "Foreign=Yes")
+        + line.format(2, "bano", "_", "_", "Number=Dual")
+        + "\n"
+    )
     (tmp_path / "some.conllu").write_text(content, encoding="utf-8")
     (found,) = tagger.predict(tmp_path / "some.conllu")
     assert found.tags == ("X", "NOUN")
@@ -104,7 +115,9 @@ def test_words_with_tags_keep_what_they_have_and_inform_their_neighbours(tagger,
 def test_probabilities_are_those_of_the_tags_that_were_found(tagger, text):
     given = list(tagger.stream(text / "test.conllu"))
     assert {chance for each in given for chance in each.chances} == {None}
-    found = [chance for each in tagger.stream(bare(text / "test.conllu")) for chance in each.chances]
+    found = [
+        chance for each in tagger.stream(bare(text / "test.conllu")) for chance in each.chances
+    ]
     assert all(0 < chance <= 1 for chance in found)
     assert min(found) < 1
 
@@ -114,7 +127,9 @@ def test_words_without_tags_among_the_tagged_are_raw(text, tmp_path):
     lines = (text / "tagged.conllu").read_text(encoding="utf-8").split("\n")
     rng = random.Random(0)
     some = [
-        "\t".join([*c[:2], *"________"]) if len(c := line.split("\t")) > 1 and rng.random() < 0.4 else line
+        "\t".join([*c[:2], *"________"])
+        if len(c := line.split("\t")) > 1 and rng.random() < 0.4
+        else line
         for line in lines
     ]
     (tmp_path / "some.conllu").write_text("\n".join(some), encoding="utf-8")
@@ -175,23 +190,34 @@ def test_tags_of_control_characters_are_refused_when_a_file_is_loaded(tagger, tm
         ]
         tags = [renamed.get(each, each) for each in state.tags]
         assert tags == sorted(tags)
-        Tagger(replace(state, tags=tags, bundles=pairs[0], xpos=pairs[1], rules=pairs[2])).save(tmp_path / "my.tagger")
+        Tagger(replace(state, tags=tags, bundles=pairs[0], xpos=pairs[1], rules=pairs[2])).save(
+            tmp_path / "my.tagger"
+        )
         with pytest.raises(ModelError, match="CoNLL-U cannot hold"):
             Tagger.load(tmp_path / "my.tagger")
 
 
 @pytest.fixture(scope="module")
 def composed_and_decomposed(tmp_path_factory):
-    """The same tagged sentences, with letters that have two forms in forms and lemmas, in NFC and in NFD."""
+    """The same tagged sentences, with letters that have two forms in forms and lemmas, in NFC and
+    in NFD."""
     folder = tmp_path_factory.mktemp("forms")
     for name, n, seed in (("tagged", 30, 1), ("test", 40, 3)):
         rows = [line.split("\t") for line in made(n, seed).split("\n")]
         text = "\n".join(
-            "\t".join([*row[:1], *(cell.replace("o", "õ").replace("um", "ǘm") for cell in row[1:3]), *row[3:]])
+            "\t".join(
+                [
+                    *row[:1],
+                    *(cell.replace("o", "õ").replace("um", "ǘm") for cell in row[1:3]),
+                    *row[3:],
+                ]
+            )
             for row in rows
         )
         for form in ("NFC", "NFD"):
-            (folder / f"{name}.{form}.conllu").write_text(unicodedata.normalize(form, text), encoding="utf-8")
+            (folder / f"{name}.{form}.conllu").write_text(
+                unicodedata.normalize(form, text), encoding="utf-8"
+            )
     return folder
 
 
@@ -200,7 +226,9 @@ def columns_of(path):
     return unicodedata.normalize("NFC", path.read_text(encoding="utf-8"))
 
 
-def test_decomposed_text_is_tagged_as_composed_and_keeps_its_bytes(composed_and_decomposed, tmp_path):
+def test_decomposed_text_is_tagged_as_composed_and_keeps_its_bytes(
+    composed_and_decomposed, tmp_path
+):
     folder = composed_and_decomposed
     tagger = Tagger().fit(folder / "tagged.NFC.conllu")
     for form in ("NFC", "NFD"):
@@ -222,7 +250,14 @@ def test_type_means_are_those_of_all_occurrences_whatever_their_case():
 
 
 def test_rules_of_lemmas_make_the_lemmas_they_are_from():
-    pairs = (("Dogs", "dog"), ("went", "go"), ("Paris", "Paris"), ("x", "x"), ("USA", "usa"), ("a", "bcd"))
+    pairs = (
+        ("Dogs", "dog"),
+        ("went", "go"),
+        ("Paris", "Paris"),
+        ("x", "x"),
+        ("USA", "usa"),
+        ("a", "bcd"),
+    )
     for form, lemma in pairs:
         assert applied(rule_of(form, lemma), form) == lemma
     assert applied("ies>y", "Dogs") == "dogs"  # the rule does not fit
@@ -234,7 +269,9 @@ def test_rules_of_lemmas_make_the_lemmas_they_are_from():
     assert applied("bc>", " bc") == " bc"
 
 
-_ODD = "bl.a.|bl. a.|a b|20 000|\u00a0a|_|__|.|...|1|1-2|1.1|#|=|İ|ŉ|e\u0301|a\u2028b|a\u00a0\u00a0b"
+_ODD = (
+    "bl.a.|bl. a.|a b|20 000|\u00a0a|_|__|.|...|1|1-2|1.1|#|=|İ|ŉ|e\u0301|a\u2028b|a\u00a0\u00a0b"
+)
 _ODD += "|x\u200b|\u200f|t . o . m .|A B C|100 % ig|d’ a|각|ﬁ|\U000e0067"
 ODD = [*_ODD.split("|"), "|"]
 
@@ -262,9 +299,14 @@ def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir,
         sentences = list(islice(vdgi.read(first), 100))
         short = [form for s in sentences for form in s.forms if "." in form[1:] or " " in form]
         forms = [*odd, *sorted(set(short))[:5]]
-        rules = {rule_of(f, lemma) for s in sentences for f, lemma in zip(s.forms, s.lemmas or s.forms)}
+        rules = {
+            rule_of(f, lemma) for s in sentences for f, lemma in zip(s.forms, s.lemmas or s.forms)
+        }
         n_rules += len(rules)
-        made = ("".join(lines_of([(form, applied(rule, form)) for form in forms])) for rule in sorted(rules))
+        made = (
+            "".join(lines_of([(form, applied(rule, form)) for form in forms]))
+            for rule in sorted(rules)
+        )
         path.write_text("".join(made), encoding="utf-8")
         assert sum(1 for _ in vdgi.read(path)) == len(rules)
 

@@ -51,7 +51,13 @@ def treebank(n_sentences: int = 60, seed: int = 1) -> str:
     rng = random.Random(seed)
     text = ""
     for _ in range(n_sentences):
-        parts = ["Le", rng.choice(NOUNS), rng.choice(["du", "au", "auquel"]), rng.choice(NOUNS), "dort"]
+        parts = [
+            "Le",
+            rng.choice(NOUNS),
+            rng.choice(["du", "au", "auquel"]),
+            rng.choice(NOUNS),
+            "dort",
+        ]
         if rng.random() < 0.5:
             parts += [rng.choice(["dammelo", "M.", "20 000"]), rng.choice(NOUNS)]
         text += block([*parts, rng.choice(".!")])
@@ -72,11 +78,15 @@ def learnt(documents: list[Document]) -> Tokeniser:
 
 def sentences_of(document: Document) -> list[list[tuple[str, tuple[str, ...]]]]:
     """Forms and words."""
-    return [[(document.text[t.start : t.end], t.words) for t in s.tokens] for s in document.sentences]
+    return [
+        [(document.text[t.start : t.end], t.words) for t in s.tokens] for s in document.sentences
+    ]
 
 
 def test_sentences_tokens_and_words_of_new_text(learnt: Tokeniser) -> None:
-    document = learnt.tokenise("Le pain du chien dort dammelo train! Le jardin\nau chat dort 20\n000 livre.")
+    document = learnt.tokenise(
+        "Le pain du chien dort dammelo train! Le jardin\nau chat dort 20\n000 livre."
+    )
     first, second = sentences_of(document)
     assert first[2] == ("du", ("de", "le"))
     assert first[5] == ("dammelo", ("dam", "me", "lo"))
@@ -108,7 +118,9 @@ def test_lines_are_sentences_if_the_user_says_so(learnt: Tokeniser, tmp_path: Pa
     assert read_documents([tmp_path / "text.conllu"]) == [found]
 
 
-def test_lines_of_any_text_lose_nothing(learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_of_any_text_lose_nothing(
+    learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(passages_module, "PASSAGE", 60)
     rng, path = random.Random(5), tmp_path / "text.conllu"
     for _ in range(40):
@@ -127,7 +139,9 @@ def test_a_script_without_spaces(tmp_path: Path) -> None:
     rng = random.Random(2)
     words = ["我", "喜欢", "图书", "馆", "北京", "大学"]
     path = tmp_path / "text.conllu"
-    path.write_text("".join(block([*rng.choices(words, k=5), "。"], "") for _ in range(40)), encoding="utf-8")
+    path.write_text(
+        "".join(block([*rng.choices(words, k=5), "。"], "") for _ in range(40)), encoding="utf-8"
+    )
     documents = read_documents([path])
     assert " " not in documents[0].text
     found = Tokeniser.fit(documents, iterations=25)
@@ -197,7 +211,9 @@ def random_text(rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokeniser, tmp_path: Path) -> None:
+def test_joining_tokens_gives_the_text_byte_for_byte(
+    seed: int, learnt: Tokeniser, tmp_path: Path
+) -> None:
     rng, path = random.Random(seed), tmp_path / "text.conllu"
     for _ in range(100):
         text = random_text(rng)
@@ -214,7 +230,9 @@ def test_joining_tokens_gives_the_text_byte_for_byte(seed: int, learnt: Tokenise
 
 
 @pytest.mark.parametrize("size", [1, 40])
-def test_passages_lose_nothing(size: int, learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passages_lose_nothing(
+    size: int, learnt: Tokeniser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(passages_module, "PASSAGE", size)
     rng, path = random.Random(size), tmp_path / "text.conllu"
     for _ in range(40):
@@ -223,7 +241,11 @@ def test_passages_lose_nothing(size: int, learnt: Tokeniser, tmp_path: Path, mon
         assert "".join(found) == text
         assert not any(raw_text.GAP.match(passage) for passage in found[1:])
         parts = list(learnt.parts(text))
-        path.write_bytes("".join(raw_writing.conllu_of(part, begins=start == 0) for part, start in parts).encode())
+        path.write_bytes(
+            "".join(
+                raw_writing.conllu_of(part, begins=start == 0) for part, start in parts
+            ).encode()
+        )
         if raw_text.GAP.sub("", text):
             assert [document.text for document in read_documents([path])] == [text]
 
@@ -251,7 +273,9 @@ INVISIBLE = "Le cha\u00adt\u200b \u200bdu \u200e chien\u200d dort\u200b.\u200f "
 INVISIBLE += "Le pain\u2060 dort!\u200e\n\u202bLe livre dort.\u200f"
 
 
-def test_format_characters_stay_with_the_letters_before_them(learnt: Tokeniser, tmp_path: Path) -> None:
+def test_format_characters_stay_with_the_letters_before_them(
+    learnt: Tokeniser, tmp_path: Path
+) -> None:
     """They begin no word, make none and hide no end of a sentence; the simple rule agrees."""
     plain = raw_text.FORMAT.sub("", INVISIBLE)
     document = learnt.tokenise(INVISIBLE)
@@ -271,7 +295,9 @@ def test_format_characters_stay_with_the_letters_before_them(learnt: Tokeniser, 
     assert "SpacesAfter=\\s\\u200e\\s" in text
 
 
-def test_format_characters_between_letters_are_learnt_where_they_are_frequent(tmp_path: Path) -> None:
+def test_format_characters_between_letters_are_learnt_where_they_are_frequent(
+    tmp_path: Path,
+) -> None:
     """Here a zero-width space separates words, as in Khmer, and the non-joiner does not."""
     rng, lines = random.Random(1), ""
     for _ in range(40):
@@ -292,8 +318,11 @@ def accented(text: str, form: str) -> str:
     return unicodedata.normalize(form, text.replace("auquel", "auquél"))
 
 
-def test_decomposed_text_is_tokenised_as_composed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Learning from NFD makes the same file, and NFD text gets the same tokens, byte for byte its own."""
+def test_decomposed_text_is_tokenised_as_composed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Learning from NFD makes the same file, and NFD text gets the same tokens, byte for byte its
+    own."""
     monkeypatch.setitem(WORDS, "auquel", "à lequél")
     texts = {}
     for form in ("NFC", "NFD"):
@@ -307,7 +336,10 @@ def test_decomposed_text_is_tokenised_as_composed(tmp_path: Path, monkeypatch: p
     one, other = map(sentences_of, documents)
     assert other != one
     assert accented(repr(other), "NFC") == accented(repr(one), "NFC")
-    assert other[0][2] == (accented("auquel", "NFD"), (accented("à", "NFD"), accented("lequél", "NFD")))
+    assert other[0][2] == (
+        accented("auquel", "NFD"),
+        (accented("à", "NFD"), accented("lequél", "NFD")),
+    )
     (tmp_path / "out.conllu").write_bytes(raw_writing.conllu_of(documents[1]).encode())
     assert read_documents([tmp_path / "out.conllu"]) == documents[1:]
 
@@ -320,7 +352,9 @@ def test_what_is_seen_is_in_the_form_nfc_and_stands_for_all_of_the_text() -> Non
         visible = raw_text.FORMAT.sub("", text)
         assert seen.text == unicodedata.normalize("NFC", visible)
         assert len(seen.text) == len(seen.starts) == len(seen.ends) == len(seen.joined)
-        covered = [text[a:b] for a, b in dict.fromkeys(zip(seen.starts.tolist(), seen.ends.tolist()))]
+        covered = [
+            text[a:b] for a, b in dict.fromkeys(zip(seen.starts.tolist(), seen.ends.tolist()))
+        ]
         assert text.endswith("".join(covered))
         assert not raw_text.FORMAT.sub("", text.removesuffix("".join(covered)))
 
@@ -343,14 +377,17 @@ WHOLE = (
 
 @pytest.mark.parametrize("stretch", WHOLE)
 def test_addresses_numbers_times_names_and_tags_stay_whole(stretch: str, learnt: Tokeniser) -> None:
-    """The tokeniser has never seen one; the marks around them are cut off, and sentences end after them."""
+    """The tokeniser has never seen one; the marks around them are cut off, and sentences end after
+    them."""
     text = f"Le chat ({stretch}), {stretch}. Le pain dort {stretch}.\n\nLe “{stretch}” dort."
     expected = [
         ["Le", "chat", "(", stretch, ")", ",", stretch, "."],
         ["Le", "pain", "dort", stretch, "."],
         ["Le", "“", stretch, "”", "dort", "."],
     ]
-    assert [[form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))] == expected
+    assert [
+        [form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))
+    ] == expected
     assert [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)] == expected
 
 
@@ -389,12 +426,19 @@ def test_nothing_is_cut_between_digits(number: str, learnt: Tokeniser) -> None:
         ["Le", "chat", "(", number, ")", "dort", number, "pain", "."],
         ["Le", "pain", number, ")", "dort", "."],
     ]
-    assert [[form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))] == expected
+    assert [
+        [form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))
+    ] == expected
 
 
 @pytest.mark.parametrize("number", [n for n in NUMBERS if len(n) > 1])
 def test_digits_stay_together_inside_words_too(number: str, learnt: Tokeniser) -> None:
-    for text in (f"Le A{number}b dort.", f"Le {number}% dort", f"Le dort:{number}?", f"pain{number}"):
+    for text in (
+        f"Le A{number}b dort.",
+        f"Le {number}% dort",
+        f"Le dort:{number}?",
+        f"pain{number}",
+    ):
         tokens = [text[t.start : t.end] for s in learnt.tokenise(text).sentences for t in s.tokens]
         assert any(number in token for token in tokens)
 
@@ -424,7 +468,10 @@ def test_a_picture_is_a_token_and_the_mark_after_it_another(name: str, learnt: T
         for text in (f"Le chat dort {picture}{mark} pain", f"Le chat {picture}{mark}"):
             for found in (learnt.tokenise(text).sentences, by_rule(text)):
                 tokens = [text[t.start : t.end] for sentence in found for t in sentence.tokens]
-                assert tokens[tokens.index("chat") + 1 + ("dort" in tokens) :][:2] == [picture, mark]
+                assert tokens[tokens.index("chat") + 1 + ("dort" in tokens) :][:2] == [
+                    picture,
+                    mark,
+                ]
 
 
 def test_what_the_training_text_cuts_between_digits_is_cut(tmp_path: Path) -> None:
@@ -453,8 +500,11 @@ def test_what_the_training_text_cuts_between_digits_is_cut(tmp_path: Path) -> No
         assert forms == ["7)", "chat", "dort", "2014", "-", "2025", "88", "/", "101", "."]
 
 
-def test_brackets_are_cut_from_digits_as_the_training_text_cuts_them_from_words(tmp_path: Path) -> None:
-    """The text has no digit before a bracket; in the second, brackets belong to the words before them."""
+def test_brackets_are_cut_from_digits_as_the_training_text_cuts_them_from_words(
+    tmp_path: Path,
+) -> None:
+    """The text has no digit before a bracket; in the second, brackets belong to the words before
+    them."""
     for glued in (False, True):
         rng, text = random.Random(1), ""
         for _ in range(40):
@@ -478,10 +528,23 @@ def test_brackets_are_cut_from_digits_as_the_training_text_cuts_them_from_words(
             assert [form for form, _ in sentence] == ["Le", "pain", "30", ")", "dort", "."]
 
 
-def test_files_of_earlier_versions_work_and_leave_brackets_to_what_they_have_learnt(learnt: Tokeniser) -> None:
+def test_files_of_earlier_versions_work_and_leave_brackets_to_what_they_have_learnt(
+    learnt: Tokeniser,
+) -> None:
     """They know the first eight kinds only; these have kept their numbers."""
-    assert whole.WHOLE_KINDS[:8] == ("url", "email", "time", "number", "name", "tag", "edges", "stop")
-    arrays = {name: array for name, array in learnt.arrays().items() if name != "tokeniser/brackets"}
+    assert whole.WHOLE_KINDS[:8] == (
+        "url",
+        "email",
+        "time",
+        "number",
+        "name",
+        "tag",
+        "edges",
+        "stop",
+    )
+    arrays = {
+        name: array for name, array in learnt.arrays().items() if name != "tokeniser/brackets"
+    }
     arrays["tokeniser/cut"] = np.array([3, 7])
     earlier = Tokeniser.from_arrays(arrays, learnt.splitter)
     assert (earlier.cut, earlier.cuts_brackets) == ({"number", "stop"}, False)
@@ -506,7 +569,14 @@ def test_what_stays_whole_is_found_in_linear_time() -> None:
         "7" * 10**5,
     ):
         assert len(list(wholes(text))) <= 10**5
-    for text in ("1-" * 10**5, "1/" * 10**5, "1:" * 10**5, "1.1-" * 10**5, "1'" * 10**5, "\U0001f600\ufe0f" * 10**5):
+    for text in (
+        "1-" * 10**5,
+        "1/" * 10**5,
+        "1:" * 10**5,
+        "1.1-" * 10**5,
+        "1'" * 10**5,
+        "\U0001f600\ufe0f" * 10**5,
+    ):
         assert len(list(wholes(text))) <= 10**5
 
 
@@ -531,7 +601,16 @@ def test_what_the_training_text_cuts_is_not_kept_whole(tmp_path: Path) -> None:
     archive.write(tmp_path / "my", files.members(learnt, files.Made()))
     for each in (learnt, files.load(tmp_path / "my")):
         (sentence,) = sentences_of(each.tokenise("Le pain dort 14,25 12:30."))
-        assert [form for form, _ in sentence] == ["Le", "pain", "dort", "14", ",", "25", "12:30", "."]
+        assert [form for form, _ in sentence] == [
+            "Le",
+            "pain",
+            "dort",
+            "14",
+            ",",
+            "25",
+            "12:30",
+            ".",
+        ]
 
 
 def spaces_missing(text: str, forms: list[str]) -> list[bool]:
@@ -543,7 +622,9 @@ def spaces_missing(text: str, forms: list[str]) -> list[bool]:
     return found
 
 
-def test_labelling_sums_the_weights_that_learning_gave(learnt: Tokeniser, documents: list[Document]) -> None:
+def test_labelling_sums_the_weights_that_learning_gave(
+    learnt: Tokeniser, documents: list[Document]
+) -> None:
     symbols = symbols_of(documents[0].text[:900] + " Ünseen(“x”)…")
     tokens = Tokens.of_items(Items(*features.keys_of(symbols)), symbols.first)
     assert np.allclose(features.scores_of(symbols, learnt._known), learnt.crf.scores(tokens))
@@ -568,7 +649,9 @@ def file(learnt: Tokeniser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_file_gives_the_tokeniser_back(file: Path, learnt: Tokeniser, documents: list[Document]) -> None:
+def test_a_file_gives_the_tokeniser_back(
+    file: Path, learnt: Tokeniser, documents: list[Document]
+) -> None:
     text = documents[0].text + "(Autrement.) auxquels, M. 3!"
     assert files.load(file).tokenise(text) == learnt.tokenise(text)
 
@@ -579,7 +662,9 @@ def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
     for seed in range(60):
         path.write_bytes(mutations.model(content, random.Random(seed)))
         try:
-            raw_writing.conllu_of(files.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA"))
+            raw_writing.conllu_of(
+                files.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA")
+            )
         except ModelError as error:
             refused.append(str(error))
     assert len(refused) > 20
@@ -604,17 +689,24 @@ def test_the_command_trains_and_tokenises(vdgi: Vdgi, folder: Path) -> None:
     Path("b.txt").write_text("Le chat dort.", encoding="utf-8")
     vdgi.good("tokenize", "my.tokeniser", "raw.txt", "b.txt", "-o", "raw.conllu")
     documents = read_documents(["raw.conllu"])
-    assert [document.text for document in documents] == [RAW.removeprefix("\ufeff"), "Le chat dort."]
+    assert [document.text for document in documents] == [
+        RAW.removeprefix("\ufeff"),
+        "Le chat dort.",
+    ]
     assert len(documents[0].sentences) == 3
     text = Path("raw.conllu").read_text(encoding="utf-8")
-    assert text.startswith("# newdoc id = raw.txt\n# newpar\n# sent_id = 1\n# text = Le chat du voisin d")
+    assert text.startswith(
+        "# newdoc id = raw.txt\n# newpar\n# sent_id = 1\n# text = Le chat du voisin d"
+    )
     assert "# newdoc id = b.txt\n# newpar\n# sent_id = 4\n" in text
     before = Path("my.tokeniser").read_bytes()
     vdgi.good("tokenize", "train", "my.conllu", "-o", "my.tokeniser", "--overwrite")
     assert Path("my.tokeniser").read_bytes() == before
 
 
-def test_the_end_of_a_file_is_a_space_where_another_one_follows(vdgi: Vdgi, folder: Path, file: Path) -> None:
+def test_the_end_of_a_file_is_a_space_where_another_one_follows(
+    vdgi: Vdgi, folder: Path, file: Path
+) -> None:
     """UD forbids SpaceAfter=No before `# newdoc`; the texts are still recovered byte for byte."""
     texts = ["Le chat dort.", "Le pain dort.\n", "Le train dort"]
     for n, text in enumerate(texts):
@@ -639,7 +731,10 @@ def test_sentences_without_end_point_to_lines(
     assert "warning" not in quiet
     assert "31 sentences" in quiet
     Path("long.txt").write_text(" ".join(lines), encoding="utf-8")
-    assert "long.txt:1: a sentence of 150 tokens; if it is" in vdgi.good("tokenize", file, "long.txt").err
+    assert (
+        "long.txt:1: a sentence of 150 tokens; if it is"
+        in vdgi.good("tokenize", file, "long.txt").err
+    )
     Path("prose.txt").write_text("\n".join(["Le pain dort. Le\nchat dort."] * 90), encoding="utf-8")
     assert "warning" not in vdgi.good("tokenize", file, "prose.txt").err
 
@@ -653,11 +748,23 @@ def test_what_the_command_refuses(vdgi: Vdgi, folder: Path, file: Path) -> None:
     Path("my.conllu").write_text(treebank(2), encoding="utf-8")
     cases = [
         (3, ["tokenize", file, "white.txt", "-o", "out.conllu"], "white.txt: no text"),
-        (3, ["tokenize", file, "bytes.txt", "-o", "out.conllu"], "bytes.txt:2: byte 0xff is not UTF-8"),
-        (3, ["tokenize", file, "nul.txt", "-o", "out.conllu"], "nul.txt:2: NUL byte (a damaged or binary"),
+        (
+            3,
+            ["tokenize", file, "bytes.txt", "-o", "out.conllu"],
+            "bytes.txt:2: byte 0xff is not UTF-8",
+        ),
+        (
+            3,
+            ["tokenize", file, "nul.txt", "-o", "out.conllu"],
+            "nul.txt:2: NUL byte (a damaged or binary",
+        ),
         (3, ["tokenize", "train", "raw.txt", "-o", "out"], "plain text, not CoNLL-U"),
         (2, ["tokenize", "train", "my.conllu", "--lines", "-o", "x"], "no option --lines"),
-        (2, ["tokenize", "train", "my.conllu"], "the following arguments are required: -o/--output"),
+        (
+            2,
+            ["tokenize", "train", "my.conllu"],
+            "the following arguments are required: -o/--output",
+        ),
         (2, ["tokenize", "train", "-", "-o", "out"], "save standard input"),
         (2, ["tokenize", "train", "my.conllu", "-o", "my.conllu"], "which would be lost"),
         (2, ["tokenize", file, "raw.txt", "-o", "raw.txt"], "which would be lost"),

@@ -46,7 +46,13 @@ def items(part: Differing) -> list[dict[str, Any]]:
             if column == "head":
                 values = [head(side, word) for side, word in zip(part.sides, one.pair)]
         choice = part.choices.get(key)
-        item = {"key": key, "column": column, "word": int(place or 0), "form": form, "values": values}
+        item = {
+            "key": key,
+            "column": column,
+            "word": int(place or 0),
+            "form": form,
+            "values": values,
+        }
         found.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
     return found
 
@@ -120,7 +126,9 @@ class DecisionPage(server.Page):
         if order is None:
             raise DecisionError("this is no decision")
         if self._work.part(order.part).version != order.version:
-            raise StaleDecisionError("this sentence was decided elsewhere meanwhile; here it is as it is now")
+            raise StaleDecisionError(
+                "this sentence was decided elsewhere meanwhile; here it is as it is now"
+            )
         self._work.decide(order.part, order.keys, order.side)
         return self._shown(order.part)
 

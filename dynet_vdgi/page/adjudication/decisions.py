@@ -1,4 +1,5 @@
-"""Two annotations of one text made into a third: what is different, and which side somebody has taken.
+"""Two annotations of one text made into a third: what is different, and which side somebody has
+taken.
 
 The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as a whole
 (`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what the first file
@@ -6,7 +7,8 @@ has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks 
 so on; what both annotators have set alike has both names, `HeadBy=ben,anna`. DEPS, empty nodes, MISC and
 comments that only one file has are kept; where both have others, the first file's.
 
-Decisions are in a journal beside the result before they count; the result is always replaced as a whole.
+Decisions are in a journal beside the result before they count; the result is always replaced as a
+whole.
 """
 
 from __future__ import annotations
@@ -42,17 +44,21 @@ class DecisionRecord(Struct, omit_defaults=True):
 class Adjudication:
     """The differences of two files, and decisions by `name` from now on.
 
-    Raises: DataError, a file is malformed, the texts differ, or the journal does not belong to them;
-    UsageError, the result exists and is not of these decisions, or another process has it.
+    Raises: DataError, a file is malformed, the texts differ, or the journal does not belong to
+    them; UsageError, the result exists and is not of these decisions, or another process has it.
     """
 
     def __init__(self, one: str, other: str, output: str, name: str) -> None:
         self.name, self.path = name, Path(output)
         self.two = TwoFiles.read(one, other)
-        extra, its = ({each.extra for each in side.blocks} for side in (self.two.one, self.two.other))
+        extra, its = (
+            {each.extra for each in side.blocks} for side in (self.two.one, self.two.other)
+        )
         if extra != its:
             message = "its columns after MISC are not those of the other file"
-            raise DataError(other, None, message, f"bring both files to the same columns; the other is {one}")
+            raise DataError(
+                other, None, message, f"bring both files to the same columns; the other is {one}"
+            )
         self._all = [Differing(self.two, stretch) for stretch in self.two.stretches()]
         self.parts = [part for part in self._all if part.keys]
         self.fault = ""
@@ -70,7 +76,9 @@ class Adjudication:
             else:
                 self.journal.add({"journal": FORMAT, "beside": inputs})
             if is_there and files.sha256(self.path) not in self._written:
-                message = f"{output} was changed by another program; name another file, or move it away"
+                message = (
+                    f"{output} was changed by another program; name another file, or move it away"
+                )
                 raise UsageError(message)
             content, _ = self._noted()
             with files.atomic_bytes_writer(self.path) as handle:
@@ -94,7 +102,9 @@ class Adjudication:
     def _replay(self, records: Sequence[Record], inputs: list[str]) -> None:
         if records[0].get("beside") != inputs:
             hint = f"restore them, or move {self.journal.path.name} and {self.path.name} away"
-            raise DataError(str(self.journal.path), 1, "the two files are not those of these decisions", hint)
+            raise DataError(
+                str(self.journal.path), 1, "the two files are not those of these decisions", hint
+            )
         for number, record in enumerate(records[1:], 2):
             if "written" in record:
                 self._written.add(record["written"])
@@ -135,7 +145,9 @@ class Adjudication:
         """
         if not keys or not set(keys) <= set(self.part(number).keys):
             raise DecisionError("there is no such difference")
-        self._make(number, {key: None if side is None else Decision(side, self.name) for key in keys})
+        self._make(
+            number, {key: None if side is None else Decision(side, self.name) for key in keys}
+        )
 
     def undo(self) -> int:
         """Takes the last decision back; returns the number of its part. Raises: DecisionError."""
@@ -151,7 +163,8 @@ class Adjudication:
         return next((k for k in order if self.parts[k].open or self.parts[k].waits), None)
 
     def not_compared(self) -> dict[str, int]:
-        """Where both files have something different that nobody can decide here: kinds, with sentences."""
+        """Where both files have something different that nobody can decide here: kinds, with
+        sentences."""
         return dict(sorted(Counter(kind for part in self._all for kind in part.differing).items()))
 
     def not_compared_in_words(self) -> str:

@@ -1,4 +1,5 @@
-"""A stretch of text with its differences, the sides that somebody has taken, and the lines that follow from them."""
+"""A stretch of text with its differences, the sides that somebody has taken, and the lines that
+follow from them."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ Choices = Mapping[str, Decision | None]
 
 
 class Differing:
-    """A stretch of the text with differences; `choices` by key: TOKENS, or `3:head` for its third word."""
+    """A stretch of the text with differences; `choices` by key: TOKENS, or `3:head` for its third
+    word."""
 
     def __init__(self, two: TwoFiles, stretch: Stretch) -> None:
         self.sides, self.numbers = (two.one, two.other), (stretch.ones, stretch.others)
@@ -50,9 +52,11 @@ class Differing:
             for each in chain.from_iterable(map(two.compared, stretch.pairs)):
                 if not each.is_same:
                     self.differences[f"{each.pair.one - first + 1}:{each.column}"] = each
-        self.keys = list(self.differences) if stretch.same_words else [TOKENS]  # in the order of the text
+        # in the order of the text
+        self.keys = list(self.differences) if stretch.same_words else [TOKENS]
         self.choices: dict[str, Decision] = {}
-        self.differing: set[str] = set()  # what is not compared, and different; known when there are `lines`
+        # what is not compared, and different; known when there are `lines`
+        self.differing: set[str] = set()
         self.version = 0
 
     @property
@@ -67,14 +71,17 @@ class Differing:
     def lines(self) -> list[str]:
         """The lines of the result, each sentence ended by an empty line.
 
-        `differing` has then the names of what both files have differently besides the compared columns.
+        `differing` has then the names of what both files have differently besides the compared
+        columns.
         """
         if not self.same_words:
             side = self.choices[TOKENS].side if TOKENS in self.choices else 0
             blocks = [self.sides[side].blocks[number].lines for number in self.numbers[side]]
             mark = [] if TOKENS in self.choices else [f"# differs = {TOKENS}"]
             return [line for block in blocks for line in (*mark, *block, "")]
-        one, other = (side.blocks[numbers[0]].lines for side, numbers in zip(self.sides, self.numbers))
+        one, other = (
+            side.blocks[numbers[0]].lines for side, numbers in zip(self.sides, self.numbers)
+        )
         lines, self.differing = joined(one, other)
         if self.keys:  # not so in most of a long text
             values = {line.partition("\t")[0]: line.split("\t") for line in other}
@@ -83,7 +90,8 @@ class Differing:
         return [*lines, ""]
 
     def _decided(self, line: str, others: Mapping[str, Sequence[str]], waits: bool) -> str:
-        """A line with what was decided of its word, and marks; `others`: the other side's columns, by ID.
+        """A line with what was decided of its word, and marks; `others`: the other side's columns,
+        by ID.
 
         Of heads nothing counts as decided while they wait.
         """
@@ -91,7 +99,11 @@ class Differing:
         differing = [column for column in COLUMNS if f"{columns[0]}:{column}" in self.differences]
         if not differing:
             return line
-        misc = [entry for entry in columns[9].split("|") if entry != "_" and not entry.startswith(DIFFERS)]
+        misc = [
+            entry
+            for entry in columns[9].split("|")
+            if entry != "_" and not entry.startswith(DIFFERS)
+        ]
         undecided = []
         for column in differing:
             choice = self.choices.get(f"{columns[0]}:{column}")
@@ -116,17 +128,21 @@ class Differing:
 
     @property
     def has_tree(self) -> bool:
-        """Whether either side's heads are a tree, or part of one: taking them all mends every fault."""
+        """Whether either side's heads are a tree, or part of one: taking them all mends every
+        fault."""
         return any(not _no_tree(self._heads(side).values()) for side in (0, 1))
 
     @property
     def waits(self) -> bool:
-        """Whether decided heads wait for others, because together they are no tree and could be one."""
+        """Whether decided heads wait for others, because together they are no tree and could be
+        one."""
         return bool(self.tree_fault()) and self.has_tree
 
     def _heads(self, side: int) -> dict[str, str]:
         """HEAD of each word of a side's only sentence, by key."""
-        rows = [self.sides[side].columns[word] for word in self.sides[side].words_in(self.numbers[side])]
+        rows = [
+            self.sides[side].columns[word] for word in self.sides[side].words_in(self.numbers[side])
+        ]
         return {f"{row[0]}:head": row[6] for row in rows}
 
 
@@ -134,7 +150,9 @@ def _no_tree(texts: Iterable[str]) -> str:
     """Why values of HEAD are no tree, nor part of one; "" if they are."""
     heads = [FREE if text == "_" else int(text) for text in texts]
     if heads.count(0) > 1:
-        return f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
+        return (
+            f"words {', '.join(str(w) for w, head in enumerate(heads, 1) if head == 0)} are roots"
+        )
     if circle := cycle(heads):
         if len(circle) == 1:
             return f"word {circle[0]} is its own head"

@@ -1,4 +1,5 @@
-"""What only the other annotation of a sentence has, joined to the first: comments, MISC, DEPS, empty nodes."""
+"""What only the other annotation of a sentence has, joined to the first: comments, MISC, DEPS,
+empty nodes."""
 
 from __future__ import annotations
 
@@ -12,11 +13,13 @@ DEPS = 8
 
 _COMMENT_KEY = re.compile(r"#\s*([^=]*?)\s*(=|\Z)")
 
-_OF_TEXT = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")  # which `# text` must agree with
+# which `# text` must agree with
+_OF_TEXT = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")
 
 
 def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
-    """A sentence's lines with the comments, MISC, DEPS and empty nodes that only the other side has.
+    """A sentence's lines with the comments, MISC, DEPS and empty nodes that only the other side
+    has.
 
     Also the names of what both have differently.
     """
@@ -29,7 +32,9 @@ def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[
     more = [comment for comment in new if _key(comment) not in keys]
     differing = {"comments"} if len(more) < len(new) else set()
     nodes, its_nodes = ([row for row in side if "-" not in row[0]] for side in (rows, its))
-    graph, its_graph = ([r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (nodes, its_nodes))
+    graph, its_graph = (
+        [r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (nodes, its_nodes)
+    )
     if not _has_graph(rows):
         rows = _with_graph(rows, its)
     elif graph != its_graph and _has_graph(its):

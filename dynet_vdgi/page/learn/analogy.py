@@ -1,7 +1,8 @@
-"""What the words that a person has described say of words with the same ending: their XPOS, FEATS and lemmas.
+"""What the words that a person has described say of words with the same ending: their XPOS, FEATS
+and lemmas.
 
-A word counts the more, the longer the ending that it shares with another of the same tag. Nothing has to be
-learnt, so the second word of a text gains from the first one.
+A word counts the more, the longer the ending that it shares with another of the same tag. Nothing
+has to be learnt, so the second word of a text gains from the first one.
 """
 
 from __future__ import annotations
@@ -45,14 +46,18 @@ class Analogies:
         self._counts: defaultdict[tuple[str, str], Counter[Described]] = defaultdict(Counter)
         self._tags: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by lower-cased form
         self._lemmas: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by tag
-        self._beginnings: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)  # of forms and lemmas
+        # of forms and lemmas
+        self._beginnings: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
         self._entered: dict[int, Counter[tuple[str, str, Described]]] = {}  # words by sentence
         for marked in sentences:
             self.enter(marked.id, marked)
 
     def enter(self, number: int, marked: MarkedSentence | None) -> None:
         """Counts the words of a sentence, and no more its former words; None: it has gone."""
-        before, now = self._entered.pop(number, Counter()), Counter(_words(marked) if marked is not None else ())
+        before, now = (
+            self._entered.pop(number, Counter()),
+            Counter(_words(marked) if marked is not None else ()),
+        )
         if now:
             self._entered[number] = now
         if now != before:
@@ -70,7 +75,8 @@ class Analogies:
             self._counts[tag, ending][said] += n
 
     def ranked(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
-        """The values of a column for a form with a tag, and with features if they are known; the likeliest first."""
+        """The values of a column for a form with a tag, and with features if they are known; the
+        likeliest first."""
         scores: defaultdict[str, float] = defaultdict(float)
         place = Described._fields.index(name)
         weight = 1.0
@@ -80,7 +86,9 @@ class Analogies:
                     share = 1.0 if feats in ("", said.feats) else WEIGHT_OF_OTHER_FEATS
                     scores[said[place]] += weight * count * share
             weight *= WEIGHT_OF_A_LETTER
-        found = sorted((value for value in scores if scores[value] > 0), key=lambda value: -scores[value])
+        found = sorted(
+            (value for value in scores if scores[value] > 0), key=lambda value: -scores[value]
+        )
         if name == "xpos" and feats not in ("", NOTHING):
             pairs = self._counts.get((tag, ""), Counter[Described]()).items()
             words = {said: n for said, n in pairs if said.xpos and said.feats and n > 0}
@@ -89,11 +97,13 @@ class Analogies:
         return list(dict.fromkeys(found))
 
     def recalled(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
-        """A tagger's tag and guess for a word of which nobody has said anything, with what was said of others.
+        """A tagger's tag and guess for a word of which nobody has said anything, with what was said
+        of others.
 
-        A tagger learns now and then; this knows the word before. Of a form that somebody has described, nothing
-        stays that contradicts all that was said of it. Of other forms the lemma is that of words of the same ending,
-        which makes fewer errors than a tagger that knows few words.
+        A tagger learns now and then; this knows the word before. Of a form that somebody has
+        described, nothing stays that contradicts all that was said of it. Of other forms the lemma
+        is that of words of the same ending, which makes fewer errors than a tagger that knows few
+        words.
         """
         tags = +self._tags.get(form.lower(), Counter())
         if tags and tag not in tags:
@@ -102,7 +112,9 @@ class Analogies:
             return tag, guess
         like = self.guess(form, MarkedColumns(upos=tag))
         if tag not in tags:
-            return tag, Described(guess.xpos or like.xpos, guess.feats or like.feats, like.lemma or guess.lemma)
+            return tag, Described(
+                guess.xpos or like.xpos, guess.feats or like.feats, like.lemma or guess.lemma
+            )
         values = []
         for place, (old, best) in enumerate(zip(guess, like)):
             counts = self._of_form(form, tag, place)
@@ -115,7 +127,8 @@ class Analogies:
         return tag, Described(*values)
 
     def _of_form(self, form: str, tag: str, place: int) -> Counter[str]:
-        """What was said of a form with a tag, in the column at a place of `Described`; lemmas, not their rules."""
+        """What was said of a form with a tag, in the column at a place of `Described`; lemmas, not
+        their rules."""
         counts: Counter[str] = Counter()
         for said, n in self._counts[tag, _whole(form)].items():
             value = said[place]
@@ -133,11 +146,13 @@ class Analogies:
             for said, count in self._counts.get((other, ""), {}).items():
                 found[said[place]] += count
         return sorted(
-            (value for value in found if value and found[value] > 0), key=lambda value: (-found[value], value)
+            (value for value in found if value and found[value] > 0),
+            key=lambda value: (-found[value], value),
         )
 
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
-        """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, as written, shortened."""
+        """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, as
+        written, shortened."""
         lower = form.lower()
         by_rule = self._lemmas_by_rule(form, tag, feats)
         yield next(by_rule)
@@ -150,16 +165,21 @@ class Analogies:
             yield lower[:-k]
 
     def _lemmas_by_rule(self, form: str, tag: str, feats: str) -> Iterator[str]:
-        """The lemmas that rules make of a form: those of its tag, then those of others; then the form itself."""
+        """The lemmas that rules make of a form: those of its tag, then those of others; then the
+        form itself."""
         lower, start = form.lower(), self._with_lemmas_beginning(form, tag)
-        for find in (partial(self.ranked, form, tag, "lemma", feats), partial(self.others, tag, "lemma")):
+        for find in (
+            partial(self.ranked, form, tag, "lemma", feats),
+            partial(self.others, tag, "lemma"),
+        ):
             for rule in find():  # the second is slow, and needed for later lemmas only
                 if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
                     yield applied(rule, start)
         yield from (start.lower(), lower, form)
 
     def _with_lemmas_beginning(self, form: str, tag: str) -> str:
-        """A form with the beginning of its lemma, as most words with its first letters have it: bean for bhean."""
+        """A form with the beginning of its lemma, as most words with its first letters have it:
+        bean for bhean."""
         lower = form.lower()
         counts = +self._beginnings[lower[:2]]
         (of_form, of_lemma), _ = counts.most_common(1)[0] if counts else NO_CHANGE
@@ -172,17 +192,23 @@ class Analogies:
         return start[:1].upper() + start[1:] if form[:1].isupper() else start
 
     def guess(self, form: str, word: MarkedColumns) -> Described:
-        """What is likely of a word that has at least a tag, "" where no word tells; what it has stays."""
+        """What is likely of a word that has at least a tag, "" where no word tells; what it has
+        stays."""
         said = described(word)
         feats = said.feats or next(iter(self.ranked(form, word.upos, "feats")), "")
         xpos = said.xpos or next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
         rules = self.ranked(form, word.upos, "lemma", feats) or self.others(word.upos, "lemma")[:1]
         rule = next(iter(rules), "")
-        return Described(xpos, feats, rule if rule in ("", NOTHING) else next(self.lemmas(form, word.upos, feats)))
+        return Described(
+            xpos,
+            feats,
+            rule if rule in ("", NOTHING) else next(self.lemmas(form, word.upos, feats)),
+        )
 
 
 def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
-    """Forms, tags and what a person has said of the words with a tag; `_` says something in a finished sentence."""
+    """Forms, tags and what a person has said of the words with a tag; `_` says something in a
+    finished sentence."""
     is_done = marked.is_done
     for form, word in zip(marked.forms, marked.state.columns):
         if word.upos != NOTHING:

@@ -1,5 +1,5 @@
-"""Plain functions: the page's program calls them in other processes, a simulation in its own. Sentences are
-without punctuation; unconfirmed heads are FREE.
+"""Plain functions: the page's program calls them in other processes, a simulation in its own.
+Sentences are without punctuation; unconfirmed heads are FREE.
 
 Letters: n words.
 """
@@ -50,8 +50,8 @@ LONGEST_EXACT = 60
 """Words of the longest sentence that is parsed in cubic time while somebody waits."""
 
 STUDENT, HELD = 2.0, 4.0
-"""Nats for the arcs of the linear-time parser, and for arcs before a corrected word: people correct from the
-first word to the last, so that the heads they have passed are more often right."""
+"""Nats for the arcs of the linear-time parser, and for arcs before a corrected word: people correct
+from the first word to the last, so that the heads they have passed are more often right."""
 
 RATE = 0.05
 """Learning rate of the one step that confirmed arcs cause at once in their own sentence."""
@@ -59,24 +59,30 @@ RATE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """Settings of learning: the recipe few-trees, with a rule table and with facts about the language."""
+    """Settings of learning: the recipe few-trees, with a rule table and with facts about the
+    language."""
 
     settings: FewTreesSettings
     rules: RuleSet
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, preset: Presets = PRESET, rules: str | None = None, facts: str | None = None) -> Course:
+    def of(
+        cls, preset: Presets = PRESET, rules: str | None = None, facts: str | None = None
+    ) -> Course:
         """Reads a preset, and the files of a rule table and of facts.
 
-        Raises: UsageError, the preset is for another kind of parser; ConfigError, a file is at fault.
+        Raises: UsageError, the preset is for another kind of parser; ConfigError, a file is at
+        fault.
         """
         changes = {} if rules is None else {"rules": rules}
         settings = load_settings(preset, changes=changes)
         if settings.recipe in ("taught", "universal"):
             settings = in_recipe("few-trees", settings, changes)
         if not isinstance(settings, FewTreesSettings):
-            message = "the page's parser learns from a few trees: use --preset universal-trees, or best"
+            message = (
+                "the page's parser learns from a few trees: use --preset universal-trees, or best"
+            )
             raise UsageError(message)
         table = load_rules(rules_path(settings.rules))
         return cls(settings, table, load_facts(facts, table) if facts else {})
@@ -100,7 +106,9 @@ def knowledge_of(sentences: Sequence[Sentence], course: Course | None = None) ->
     """
     course = course or Course.of()
     longest = course.settings.data.max_len
-    usable = [replace(s, heads=None, deprels=()) for s in sentences if SHORTEST <= len(s) <= longest]
+    usable = [
+        replace(s, heads=None, deprels=()) for s in sentences if SHORTEST <= len(s) <= longest
+    ]
     text = usable[:: -(-len(usable) // MOST_TEXT)] if usable else []
     if not text:
         return None
@@ -126,7 +134,10 @@ class Learnt:
             if any(head != FREE for head in heads) and given_heads.conflict(heads) is None:
                 trees[k] = self.parser.predict([sentence], keep_heads=True)[0]
         labelled = self.labeller.predict(trees)
-        return [Guess(tree.heads or (), tree.deprels, tuple(sure.tolist())) for tree, (_, sure) in zip(labelled, found)]
+        return [
+            Guess(tree.heads or (), tree.deprels, tuple(sure.tolist()))
+            for tree, (_, sure) in zip(labelled, found)
+        ]
 
     def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
         """The most probable relations of each word of a tree, the best first."""
@@ -135,8 +146,8 @@ class Learnt:
     def guess(self, sentence: Sentence, shown: Sequence[int] = (), corrected: int = 0) -> Guess:
         """The best tree of a sentence that contains the confirmed heads.
 
-        If the word numbered `corrected` has just got another head, the `shown` heads (n,) of the words
-        before it stay if possible. Confirmed arcs that cross are all in the tree, too.
+        If the word numbered `corrected` has just got another head, the `shown` heads (n,) of the
+        words before it stay if possible. Confirmed arcs that cross are all in the tree, too.
         """
         heads = sentence.heads or (FREE,) * len(sentence)
         if len(sentence) > LONGEST_EXACT:
@@ -153,9 +164,9 @@ class Learnt:
     def _exact(self, given: Sentence, held: Sequence[int]) -> tuple[tuple[int, ...], Floats]:
         """A tree that contains the given heads, and the CRF's probabilities (n,) of its heads.
 
-        The tree maximises the expected number of right heads after the CRF's scores are raised for the held
-        heads, those of the first words, and, if there is a student, for its tree around all these, because it
-        sees features that the CRF does not.
+        The tree maximises the expected number of right heads after the CRF's scores are raised for
+        the held heads, those of the first words, and, if there is a student, for its tree around
+        all these, because it sees features that the CRF does not.
         """
         heads = given.heads or ()
         scores = self.parser.crf.scores_after(given, RATE)
@@ -168,7 +179,9 @@ class Learnt:
         _favour(scores, held, HELD)
         tree = eisner.expected_best(eisner.marginals(eisner.constrained(scores, heads)), heads)
         said = probabilities[list(tree), range(len(tree))]
-        return tree, shifted(said, self.parser.calibration.shift if self.parser.calibration else 0.0)
+        return tree, shifted(
+            said, self.parser.calibration.shift if self.parser.calibration else 0.0
+        )
 
 
 def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:
@@ -209,7 +222,8 @@ class Lesson(NamedTuple):
 
 
 class Lessons:
-    """The text of a session, and knowledge about it, gathered again when enough of the text is another."""
+    """The text of a session, and knowledge about it, gathered again when enough of the text is
+    another."""
 
     def __init__(self, course: Course | None = None) -> None:
         self._course = course
@@ -220,12 +234,15 @@ class Lessons:
     def learn(
         self, told: Mapping[int, Sentence], done: Collection[int], sentences: Mapping[int, Sentence]
     ) -> tuple[Lesson, Learnt] | None:
-        """Guesses for the unfinished sentences, and the model that made them; None: there is no text.
+        """Guesses for the unfinished sentences, and the model that made them; None: there is no
+        text.
 
         `told` has the sentences with confirmed arcs, `done` the finished ones.
         """
         start = time.perf_counter()
-        self._n_new += sum(len(one) for k, one in sentences.items() if self._sentences.get(k) != one)
+        self._n_new += sum(
+            len(one) for k, one in sentences.items() if self._sentences.get(k) != one
+        )
         self._sentences = sentences
         if self._knowledge is None or self._n_new > MOST_NEW * sum(map(len, sentences.values())):
             self._knowledge = knowledge_of(list(sentences.values()), self._course)
@@ -238,7 +255,9 @@ class Lessons:
         return Lesson(guesses, next_ones(sentences, guesses), time.perf_counter() - start), learnt
 
 
-def next_ones(sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = AHEAD) -> list[int]:
+def next_ones(
+    sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = AHEAD
+) -> list[int]:
     """The ids of sentences to correct next, the most useful first; those without a guess are done."""
     ids = list(guesses)
     chosen = choose(

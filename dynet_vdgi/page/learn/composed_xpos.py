@@ -1,7 +1,8 @@
-"""An XPOS for features that no word has had yet, put together from the parts of XPOS that are there.
+"""An XPOS for features that no word has had yet, put together from the parts of XPOS that are
+there.
 
-A part is a letter or, where the XPOS has them, what stands between marks, as in `subst:pl:nom`. The XPOS of the most
-similar features is taken, and each of its parts is chosen again:
+A part is a letter or, where the XPOS has them, what stands between marks, as in `subst:pl:nom`. The
+XPOS of the most similar features is taken, and each of its parts is chosen again:
 
 * by naive Bayes over the words that have as many parts: by each feature that they have or have not;
 * then, a part that is the beginning of a value becomes the beginning of the value now, as m in Ncms of Gender=Masc.
@@ -32,7 +33,8 @@ class _DescribedWord(NamedTuple):
 
 
 def composed_xpos(feats: str, described: Mapping[Described, int]) -> str:
-    """The XPOS for features that none of the described words has; they are counted, and all have XPOS and FEATS."""
+    """The XPOS for features that none of the described words has; they are counted, and all have
+    XPOS and FEATS."""
     wanted = frozenset(feats.split("|"))
     sets = {said: frozenset(said.feats.split("|")) for said in described}
 
@@ -44,13 +46,18 @@ def composed_xpos(feats: str, described: Mapping[Described, int]) -> str:
     examples = [_DescribedWord(_parts(said.xpos), sets[said]) for said in described]
     examples = [example for example in examples if len(example.parts) == len(shape)]
     parts = [_likeliest_part(place, part, examples, wanted) for place, part in enumerate(shape)]
-    for place, part in _beginnings_of_values(shape, sets[likest] - wanted, wanted - sets[likest]).items():
+    for place, part in _beginnings_of_values(
+        shape, sets[likest] - wanted, wanted - sets[likest]
+    ).items():
         parts[place] = part
     return "".join(parts)
 
 
-def _likeliest_part(place: int, part: str, examples: Sequence[_DescribedWord], wanted: frozenset[str]) -> str:
-    """The part at a place that is most probable beside the wanted features; of several, `part` or the first."""
+def _likeliest_part(
+    place: int, part: str, examples: Sequence[_DescribedWord], wanted: frozenset[str]
+) -> str:
+    """The part at a place that is most probable beside the wanted features; of several, `part` or
+    the first."""
     features = sorted(wanted.union(*(example.feats for example in examples)))
 
     def log_probability(choice: str) -> float:
@@ -66,10 +73,14 @@ def _likeliest_part(place: int, part: str, examples: Sequence[_DescribedWord], w
     return max(choices, key=log_probability)
 
 
-def _beginnings_of_values(shape: Sequence[str], gone: frozenset[str], new: frozenset[str]) -> dict[int, str]:
-    """The parts, by place, that begin a value of a feature that is gone, with the beginning of the new value.
+def _beginnings_of_values(
+    shape: Sequence[str], gone: frozenset[str], new: frozenset[str]
+) -> dict[int, str]:
+    """The parts, by place, that begin a value of a feature that is gone, with the beginning of the
+    new value.
 
-    The first part is never one: it says the part of speech. Capitals are only in codes such as N--P.
+    The first part is never one: it says the part of speech. Capitals are only in codes such as
+    N--P.
     """
     old_values = dict(_name_and_value(feature) for feature in gone)
     found: dict[int, str] = {}

@@ -1,10 +1,11 @@
 """Words of a treebank that contradict the rest of it: head, relation, tag, features or lemma.
 
-The parser and the labeller of a few trees, learnt from the other part of the sentences, tell how probable heads and
-relations are; counts of the other words tell it of the rest: of the same form between such
-tags, of the same form and, unless it is the lemma, of the same ending. A value is the more suspicious the less
-probable it is here, compared with its share of all words. Probabilities of different columns are not comparable,
-so words are ranked by each, and what their ranks weigh is added up.
+The parser and the labeller of a few trees, learnt from the other part of the sentences, tell how
+probable heads and relations are; counts of the other words tell it of the rest: of the same form
+between such tags, of the same form and, unless it is the lemma, of the same ending. A value is the
+more suspicious the less probable it is here, compared with its share of all words. Probabilities of
+different columns are not comparable, so words are ranked by each, and what their ranks weigh is
+added up.
 """
 
 from __future__ import annotations
@@ -27,22 +28,30 @@ PARTS = 2
 """Each part of the sentences is parsed by what the others have taught."""
 
 WEIGHTS, EVEN = {"tag": 1, "features": 1, "lemma": 1, "head": 2, "relation": 2}, 20
-"""A word counts as the sum of weight / (rank + EVEN) over its columns; chosen on Basque-BDT and Italian-ParTUT."""
+"""A word counts as the sum of weight / (rank + EVEN) over its columns; chosen on Basque-BDT and
+Italian-ParTUT."""
 
 LEAST, MOST = 1e-9, 0.5
-"""Probabilities: those below the least count as it, and what is more probable than the other is not suspicious."""
+"""Probabilities: those below the least count as it, and what is more probable than the other is not
+suspicious."""
 
 Contexts = Sequence[Hashable]
 """What surrounds a word, from the coarsest to the finest."""
 
 
 def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Place]:
-    """The words of files, as one treebank, whose annotation is improbable, the most suspicious first.
+    """The words of files, as one treebank, whose annotation is improbable, the most suspicious
+    first.
 
     Raises: UsageError, there is no sentence of 2 to 40 words to learn from; DataError.
     """
     read = [pair for name in names for pair in enumerate(reading.read(name, heads="partial"), 1)]
-    words = [(k, w) for k, (_, each) in enumerate(read) for w, tag in enumerate(each.tags) if tag != "PUNCT"]
+    words = [
+        (k, w)
+        for k, (_, each) in enumerate(read)
+        for w, tag in enumerate(each.tags)
+        if tag != "PUNCT"
+    ]
     said = [_said(read[k][1], w) for k, w in words]
     parsed = _parsed([sentence for _, sentence in read], course or Course.of())
     found: dict[int, list[tuple[float, int, Place]]] = defaultdict(list)
@@ -50,7 +59,9 @@ def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Pla
         kinds = [(its["tag"][0] if column == "features" else "", its[column][0]) for its in said]
         shares, of_all = Counter(kinds), Counter(tag for tag, _ in kinds)
         scores = []
-        for at, (p, other, times) in enumerate(chances([its[column] for its in said], column == "lemma")):
+        for at, (p, other, times) in enumerate(
+            chances([its[column] for its in said], column == "lemma")
+        ):
             (k, w), (tag, value) = words[at], kinds[at]
             sentence, share = read[k][1], shares[tag, value] / of_all[tag]
             if column in ("head", "relation"):
@@ -86,7 +97,10 @@ def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
         "head": (side, (tag, (tag, relation), (tag, lemma), ngram)),
         "relation": (relation, ((tag, side), (tag, lemma, side), (tag, lemma, side, its_lemma))),
         "tag": (tag, ("", (tags[w], tags[w + 2]), *ends, form, (form, tags[w], tags[w + 2]))),
-        "features": (feats[w] if feats else NOTHING, (*of_feats, (tag, form), (tag, form, relation))),
+        "features": (
+            feats[w] if feats else NOTHING,
+            (*of_feats, (tag, form), (tag, form, relation)),
+        ),
         "lemma": (
             rule_of(forms[w + 1], lemma) if sentence.lemmas and lemma != NOTHING else NOTHING,
             ((tag, form),),
@@ -94,11 +108,15 @@ def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
     }
 
 
-def chances(items: Sequence[tuple[str, Contexts]], is_open: bool = False) -> list[tuple[float, str, str]]:
-    """How probable each value is by all others in its contexts, finer ones smoothed by coarser ones.
+def chances(
+    items: Sequence[tuple[str, Contexts]], is_open: bool = False
+) -> list[tuple[float, str, str]]:
+    """How probable each value is by all others in its contexts, finer ones smoothed by coarser
+    ones.
 
-    `is_open`: there are more values than those seen, and a word met once has none that is improbable.
-    With the most frequent other value where the word is most alike, and how often the two are there.
+    `is_open`: there are more values than those seen, and a word met once has none that is
+    improbable. With the most frequent other value where the word is most alike, and how often the
+    two are there.
 
     >>> chances([("a", [0]), ("a", [0]), ("a", [0]), ("b", [0])])[2:]
     [(0.6, 'b', '3 : 1'), (0.2, 'a', '1 : 3')]
@@ -121,9 +139,11 @@ def chances(items: Sequence[tuple[str, Contexts]], is_open: bool = False) -> lis
     return found
 
 
-def _parsed(sentences: Sequence[Sentence], course: Course) -> dict[tuple[int, int], dict[str, tuple[float, str, int]]]:
-    """For words with heads, by sentence and place from 0: of head and relation, the probability, the parser's own
-    choice if it is another one, and the number of words that could be the head."""
+def _parsed(
+    sentences: Sequence[Sentence], course: Course
+) -> dict[tuple[int, int], dict[str, tuple[float, str, int]]]:
+    """For words with heads, by sentence and place from 0: of head and relation, the probability,
+    the parser's own choice if it is another one, and the number of words that could be the head."""
     pairs = [without_punctuation(sentence) for sentence in sentences]
     trees = [tree for tree, _ in pairs]
     knowledge = knowledge_of(trees, course)
@@ -140,14 +160,24 @@ def _parsed(sentences: Sequence[Sentence], course: Course) -> dict[tuple[int, in
         number = {name: y for y, name in enumerate(labeller.names)}
         for k, marginals in zip(own, crf.marginals([trees[k] for k in own])):
             tree, places = pairs[k]
-            for d, (head, relation) in enumerate(zip(tree.heads or (), tree.deprels or (NOTHING,) * len(tree))):
+            for d, (head, relation) in enumerate(
+                zip(tree.heads or (), tree.deprels or (NOTHING,) * len(tree))
+            ):
                 row, best = next(rows), int(marginals[:, d].argmax())
                 if head >= 0:
                     its_relation = float(row[number[relation]]) if relation in number else 0.0
                     named = f"{places[best - 1]} {tree.forms[best - 1]}" if best else "0 ROOT"
                     label = labeller.names[int(row.argmax())]
                     found[k, places[d] - 1] = {
-                        "head": (float(marginals[head, d]), named if best != head else "", len(tree)),
-                        "relation": (its_relation if head else 1.0, label if label != relation else "", len(tree)),
+                        "head": (
+                            float(marginals[head, d]),
+                            named if best != head else "",
+                            len(tree),
+                        ),
+                        "relation": (
+                            its_relation if head else 1.0,
+                            label if label != relation else "",
+                            len(tree),
+                        ),
                     }
     return found

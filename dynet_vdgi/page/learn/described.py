@@ -8,7 +8,8 @@ from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns
 
 
 class Described(NamedTuple):
-    """A word's columns, "" where nobody has said anything; the lemma may be a rule, see `lemmas.rule_of`."""
+    """A word's columns, "" where nobody has said anything; the lemma may be a rule, see
+    `lemmas.rule_of`."""
 
     xpos: str = ""
     feats: str = ""
@@ -16,7 +17,8 @@ class Described(NamedTuple):
 
 
 def described(word: MarkedColumns, is_done: bool = False) -> Described:
-    """What a person has said of a word, whose lemma is no rule here; in a finished sentence, `_`, too."""
+    """What a person has said of a word, whose lemma is no rule here; in a finished sentence, `_`,
+    too."""
     values = []
     for name in Described._fields:
         value, by = getattr(word, name), getattr(word, name + "_by")

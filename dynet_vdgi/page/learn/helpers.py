@@ -1,5 +1,6 @@
-"""One process learns to parse and to tag, and one answers about single sentences with the models that it sends,
-so that the page's program never waits long. Both end with the program that started them, whatever ends it.
+"""One process learns to parse and to tag, and one answers about single sentences with the models
+that it sends, so that the page's program never waits long. Both end with the program that
+started them, whatever ends it.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Helpers:
         models.close()
 
     def learn(self, kind: str, *content: Any) -> Any:
-        """The lesson of the kind `parser` or `tagger`, see `arc_lessons.Lessons` and `tag_lessons.TagLessons`."""
+        """The lesson of the kind `parser` or `tagger`, see `arc_lessons.Lessons` and
+        `tag_lessons.TagLessons`."""
         return self._learner.ask(kind, *content)
 
     def answer(self, kind: str, what: str, *content: Any) -> Any:
@@ -88,7 +90,9 @@ def _begin() -> None:
     end_with_parent()  # otherwise the end would be noticed only after learning
 
 
-def _serve_lessons(questions: Connection, models: Connection, course: Course | None, tagger: str | None) -> None:
+def _serve_lessons(
+    questions: Connection, models: Connection, course: Course | None, tagger: str | None
+) -> None:
     """Answers each question by the lesson that `learn` makes of it, and forwards the model learnt."""
     _begin()
     with suppress(OSError):

@@ -43,16 +43,24 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class Live:
-    """A session with learning around it; without `helpers` there is no learning. Sentences go by their ids.
+    """A session with learning around it; without `helpers` there is no learning. Sentences go by
+    their ids.
 
     The parser learns again after `every` sentences; `order` is the order of the next sentences.
     """
 
     def __init__(
-        self, session: Session, helpers: Helpers | None = None, every: int = EVERY, order: str = ORDERS[0]
+        self,
+        session: Session,
+        helpers: Helpers | None = None,
+        every: int = EVERY,
+        order: str = ORDERS[0],
     ) -> None:
         self.session, self.order = session, order
-        self.learning: dict[str, Any] = {"state": "off" if helpers is None else "starting", "lessons": 0}
+        self.learning: dict[str, Any] = {
+            "state": "off" if helpers is None else "starting",
+            "lessons": 0,
+        }
         self.tagger = ""  # what the tagger has learnt from, in words
         self.unwritten = ""  # why the last attempt to write the file failed
         self._helpers, self._every = helpers, every
@@ -64,9 +72,11 @@ class Live:
         self._done_at_lesson = len(session.text.finished)
         self._parsing: dict[int, asyncio.Task[None]] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
-        self._corrected: dict[int, int] = {}  # sentence to be parsed again: word with a new head, or 0
+        # sentence to be parsed again: word with a new head, or 0
+        self._corrected: dict[int, int] = {}
         self._tag_wake = asyncio.Event()
-        self._n_tags_changed = 0  # words whose tags or features were set or confirmed since the tagger has learnt
+        # words whose tags or features were set or confirmed since the tagger has learnt
+        self._n_tags_changed = 0
         self._taggers = 0
 
     def start(self) -> None:
@@ -125,7 +135,8 @@ class Live:
         return len(self.session.text.finished) - self._done_at_lesson >= self._every
 
     async def _take_over(self, lesson: Lesson, told: Mapping[int, Sentence], n_trees: int) -> None:
-        """Adopts the guesses, a few at a time, but not for sentences that somebody views or has edited."""
+        """Adopts the guesses, a few at a time, but not for sentences that somebody views or has
+        edited."""
         self._next.useful = lesson.next_ones
         lessons = self.learning["lessons"] + 1
         self.learning["lessons"] = lessons
@@ -149,21 +160,30 @@ class Live:
     async def _tag_on(self, helpers: Helpers) -> None:
         """Learns to tag once there are words without tags, or a person has set tags."""
         try:
-            if all(marked.is_tagged for marked in self.session.sentences) and not helpers.has_tagger:
+            if (
+                all(marked.is_tagged for marked in self.session.sentences)
+                and not helpers.has_tagger
+            ):
                 await self._tag_wake.wait()
             while True:
                 self._tag_wake.clear()
                 self._n_tags_changed = 0
                 sentences = self.session.sentences
-                own = [m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)]
+                own = [
+                    m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)
+                ]
                 known = {marked.id: marked.known for marked in sentences}
-                lesson: TagLesson | None = await asyncio.to_thread(helpers.learn, "tagger", known, own)
+                lesson: TagLesson | None = await asyncio.to_thread(
+                    helpers.learn, "tagger", known, own
+                )
                 if lesson is not None:
                     await self._take_tags(lesson.guesses)
                     self._next.with_doubtful_tags = lesson.next_ones
                     self._taggers += 1
                     words, yours = count(lesson.n_words, "word"), count(len(own), "sentence")
-                    self.tagger = f"Tags are learnt from {words}" + (f", yours in {yours}." if own else ".")
+                    self.tagger = f"Tags are learnt from {words}" + (
+                        f", yours in {yours}." if own else "."
+                    )
                 await self._tag_wake.wait()
         except HelperError as error:
             logger.warning("learning to tag has stopped: %s", error)
@@ -172,7 +192,8 @@ class Live:
     async def _take_tags(self, guesses: Mapping[int, TagGuess]) -> None:
         """Adopts guesses of tags, a few sentences at a time; then there is more to parse.
 
-        In sentences that somebody views or has edited, only words for which nothing is shown get one.
+        In sentences that somebody views or has edited, only words for which nothing is shown get
+        one.
         """
         text = self.session.text
         for number, (k, guess) in enumerate(guesses.items()):
@@ -189,7 +210,9 @@ class Live:
         """See `RecentChoices.of`; None without learning."""
         if self._recent_choices is None:
             return None
-        return await self._recent_choices.of(marked, self._taggers, self.learning["lessons"], waits=waits)
+        return await self._recent_choices.of(
+            marked, self._taggers, self.learning["lessons"], waits=waits
+        )
 
     async def show(self, number: int) -> MarkedSentence:
         """A sentence to show, with the best guess that is ready within a moment.
@@ -215,8 +238,8 @@ class Live:
     ) -> list[int]:
         """See `Session.change`; the change is on the disk on return.
 
-        After some changes the rest of the sentence is parsed again, and `parsed` waits for this; but no sentence
-        is after a change of many words.
+        After some changes the rest of the sentence is parsed again, and `parsed` waits for this;
+        but no sentence is after a change of many words.
         """
         by_id = self.session.text.by_id
         before = _n_words_tagged(by_id.get(number))
@@ -237,7 +260,8 @@ class Live:
                 for form in by_id[each].forms[word - 1 : word + (what == "split")]:
                     self._recall(each, word - 1, form)
             if what in PARSED_AGAIN:
-                if self.learning["state"] == "nothing" and by_id[each].is_tagged:  # now there is something
+                # now there is something
+                if self.learning["state"] == "nothing" and by_id[each].is_tagged:
                     self._wake.set()
                 self._corrected[each] = word if what == "head" else 0
                 self._parse(each)
@@ -258,9 +282,12 @@ class Live:
         return number
 
     def _recall(self, number: int, after: int = 0, form: str = "") -> bool:
-        """See `AnnotatedText.recall`; a tagger that somebody has given knows more words than the text has."""
+        """See `AnnotatedText.recall`; a tagger that somebody has given knows more words than the
+        text has."""
         has_tagger = self._helpers is not None and self._helpers.has_tagger
-        return not has_tagger and self.session.text.recall(self.session.text.of_id(number), after, form)
+        return not has_tagger and self.session.text.recall(
+            self.session.text.of_id(number), after, form
+        )
 
     async def parsed(self, number: int) -> MarkedSentence:
         """The sentence, after the running parse if that ends in a moment."""

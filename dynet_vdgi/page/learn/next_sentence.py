@@ -13,7 +13,8 @@ ORDERS = ("choose", "document")
 class NextSentence:
     """The order of the sentences of a text, which go by their ids.
 
-    `with_doubtful_tags` and `useful` are the best to correct next, as tagger and parser say after each lesson.
+    `with_doubtful_tags` and `useful` are the best to correct next, as tagger and parser say after
+    each lesson.
     """
 
     def __init__(self, text: AnnotatedText) -> None:

@@ -22,7 +22,8 @@ MOST_SENTENCES = 100
 
 
 class _Asked(NamedTuple):
-    """What choices are about: the words with their tags, the heads, and how often tagger and parser have learnt."""
+    """What choices are about: the words with their tags, the heads, and how often tagger and parser
+    have learnt."""
 
     sentence: Sentence
     heads: Sequence[int]
@@ -37,10 +38,14 @@ class RecentChoices:
         self._helpers = helpers
         self._by_id: dict[int, tuple[_Asked, Choices]] = {}
 
-    async def of(self, marked: MarkedSentence, n_taggers: int, n_lessons: int, *, waits: bool = True) -> Choices | None:
-        """What tagger and labeller say about the words of a sentence, if they say so within a moment.
+    async def of(
+        self, marked: MarkedSentence, n_taggers: int, n_lessons: int, *, waits: bool = True
+    ) -> Choices | None:
+        """What tagger and labeller say about the words of a sentence, if they say so within a
+        moment.
 
-        Without waiting, it is what they said before, as far as that is still about the same words, tags and heads.
+        Without waiting, it is what they said before, as far as that is still about the same words,
+        tags and heads.
         """
         now = _Asked(marked.sentence, marked.heads, n_taggers, n_lessons)
         recent = self._by_id.get(marked.id)
@@ -73,7 +78,8 @@ def _where(are_same: Sequence[bool], values: Sequence[Pairs]) -> list[Pairs]:
 
 
 def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Choices:
-    """What the helpers say about the words of a sentence with its present tree. Raises: HelperError."""
+    """What the helpers say about the words of a sentence with its present tree. Raises:
+    HelperError."""
     positions = marked.positions
     words: Sequence[WordChoices] = helpers.answer("tagger", "choices", sentence) or ()
     likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
@@ -81,4 +87,6 @@ def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Ch
         tree = replace(marked.bare, heads=marked.shown())
         for place, relations in zip(positions, helpers.answer("parser", "likely", tree) or ()):
             likely[place - 1] = relations
-    return Choices([w.tags for w in words], [w.bundles for w in words], likely, [w.xpos for w in words])
+    return Choices(
+        [w.tags for w in words], [w.bundles for w in words], likely, [w.xpos for w in words]
+    )

@@ -19,11 +19,13 @@ _INSIDE = re.compile(r"(?<=\w)['’ʼ‐-](?=\w)")
 
 
 class WordSplit(NamedTuple):
-    """A text at the beginning or end of words, or a whole word, and the forms that come in its place."""
+    """A text at the beginning or end of words, or a whole word, and the forms that come in its
+    place."""
 
     where: str  # "start", "end" or "whole"
     text: str  # in lower case
-    forms: tuple[str, ...]  # the rest of the word joins the last of them after a "start", the first before an "end"
+    # the rest of the word joins the last of them after a "start", the first before an "end"
+    forms: tuple[str, ...]
     mark: str  # between the forms: "|" in a multiword token, " " between tokens
 
     def applied(self, form: str) -> str:
@@ -52,7 +54,8 @@ class Splits:
         self._splits: dict[int, tuple[Source, list[WordSplit]]] = {}
 
     def offered(self, form: str, sentences: Iterable[MarkedSentence]) -> list[str]:
-        """Splits of a form as they are typed, the likeliest first: by the longest beginnings and endings."""
+        """Splits of a form as they are typed, the likeliest first: by the longest beginnings and
+        endings."""
         splits: Counter[WordSplit] = Counter()
         if re.search(r"[\s|]", form):
             return []  # what is typed would be cut there, too
@@ -60,7 +63,10 @@ class Splits:
             if marked.is_done or not marked.is_found:  # somebody has looked at its tokens
                 known = self._splits.get(marked.id)
                 if known is None or known[0] is not marked.source:
-                    known = self._splits[marked.id] = marked.source, list(_splits_in(marked.source.lines))
+                    known = self._splits[marked.id] = (
+                        marked.source,
+                        list(_splits_in(marked.source.lines)),
+                    )
                 splits.update(known[1])
         fitting = sorted(splits, key=lambda split: (-len(split.text), -splits[split]))
         found = [typed for split in fitting if (typed := split.applied(form))]
@@ -70,8 +76,13 @@ class Splits:
 
 
 def _splits_in(lines: Sequence[str]) -> Iterator[WordSplit]:
-    """The splits by which the words of a sentence were split: multiword tokens, and tokens without a space between."""
-    rows = [line.split("\t") for line in lines if line[:1] not in ("#", "") and "." not in line.split("\t", 1)[0]]
+    """The splits by which the words of a sentence were split: multiword tokens, and tokens without
+    a space between."""
+    rows = [
+        line.split("\t")
+        for line in lines
+        if line[:1] not in ("#", "") and "." not in line.split("\t", 1)[0]
+    ]
     is_spaced = 2 * sum(has_space_after(row[9]) for row in rows) > len(rows)
     before, last = "", 0
     for k, (number, form, *_, misc) in enumerate(rows):
@@ -94,4 +105,6 @@ def _splits_of(form: str, forms: tuple[str, ...], mark: str) -> Iterator[WordSpl
     if 0 < first < n:
         yield WordSplit("end", lower[first:], (forms[0][first:], *forms[1:]), mark)
     if 0 < last < n:
-        yield WordSplit("start", lower[: n - last], (*forms[:-1], forms[-1][: len(forms[-1]) - last]), mark)
+        yield WordSplit(
+            "start", lower[: n - last], (*forms[:-1], forms[-1][: len(forms[-1]) - last]), mark
+        )

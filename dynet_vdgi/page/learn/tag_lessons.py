@@ -1,5 +1,5 @@
-"""Learning to tag: from tags of the file and of the person, or a tagger's to begin with. Sentences have their
-punctuation; words that nobody has tagged have `_`.
+"""Learning to tag: from tags of the file and of the person, or a tagger's to begin with. Sentences
+have their punctuation; words that nobody has tagged have `_`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ FEWEST_TAGGED = 15
 """Tagged words from which a tagger is learnt."""
 
 MOST_SENTENCES = 600
-"""Sentences learnt from: more would take minutes. Of a longer text, every second, third and so on, besides
-the sentences that a person has tagged."""
+"""Sentences learnt from: more would take minutes. Of a longer text, every second, third and so on,
+besides the sentences that a person has tagged."""
 
 MOST_TEACHING = 300
-"""Sentences tagged by the first tagger that the next ones learn from, besides what a person has said."""
+"""Sentences tagged by the first tagger that the next ones learn from, besides what a person has
+said."""
 
 SHORTEST_TAGGED, LONGEST_TAGGED = 3, 30
 """Words of the sentences that are chosen for their doubtful tags."""
@@ -35,21 +36,27 @@ class TagLesson(NamedTuple):
     n_words: int  # learnt from
 
 
-def learn_tags(sentences: Mapping[int, Sentence], own: Iterable[int], first: Tagger | None = None) -> Tagger | None:
+def learn_tags(
+    sentences: Mapping[int, Sentence], own: Iterable[int], first: Tagger | None = None
+) -> Tagger | None:
     """A tagger, learnt from all words that have a tag; None: there are too few.
 
-    `own` are the sentences, by id, with tags by a person. `first` tags sentences without any tag, which
-    teach, too.
+    `own` are the sentences, by id, with tags by a person. `first` tags sentences without any tag,
+    which teach, too.
     """
     wanted = {k for k in own if k in sentences}
     tagged = [k for k, one in sentences.items() if any(tag != NOTHING for tag in one.tags)]
     others = [k for k in tagged if k not in wanted]
     room = max(1, MOST_SENTENCES - len(wanted))
-    chosen = [k for k in tagged if k in wanted] + others[:: -(-len(others) // room) if others else 1]
+    chosen = [k for k in tagged if k in wanted] + others[
+        :: -(-len(others) // room) if others else 1
+    ]
     text = [sentences[k] for k in chosen]
     untagged = [one for k, one in sentences.items() if k not in {*chosen}]
     if first is not None:
-        teaching = [one for one in untagged if all(tag == NOTHING for tag in one.tags)][:MOST_TEACHING]
+        teaching = [one for one in untagged if all(tag == NOTHING for tag in one.tags)][
+            :MOST_TEACHING
+        ]
         text += first.predict(teaching)
     if sum(tag != NOTHING for one in text for tag in one.tags) < FEWEST_TAGGED:
         return None
@@ -57,7 +64,8 @@ def learn_tags(sentences: Mapping[int, Sentence], own: Iterable[int], first: Tag
 
 
 def tag_guesses(tagger: Tagger, sentences: Mapping[int, Sentence]) -> dict[int, TagGuess]:
-    """What the tagger says of the sentences in which a word has no tag; given tags have the probability 1."""
+    """What the tagger says of the sentences in which a word has no tag; given tags have the
+    probability 1."""
     wanted = [k for k, one in sentences.items() if NOTHING in one.tags]
     found = tagger.stream([sentences[k] for k in wanted])
     guesses = {}
@@ -86,6 +94,8 @@ class TagLessons:
         if self.tagger is None:
             return None
         found = tag_guesses(self.tagger, sentences)
-        fit = [k for k, guess in found.items() if SHORTEST_TAGGED <= len(guess.tags) <= LONGEST_TAGGED]
+        fit = [
+            k for k, guess in found.items() if SHORTEST_TAGGED <= len(guess.tags) <= LONGEST_TAGGED
+        ]
         doubtful = sorted(fit, key=lambda k: sum(found[k].chances) / len(found[k].chances))
         return TagLesson(found, doubtful[:count], self.tagger.n_words), self.tagger

@@ -1,7 +1,7 @@
 """A file of JSON lines for changes, each of which is on the disk before it is acknowledged.
 
-Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing lines are
-noticed. The first line has the format of the journal, a number.
+Each line ends with a checksum of itself and all lines before it, so that flipped bits and missing
+lines are noticed. The first line has the format of the journal, a number.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _ENDING = len(b',"sum":"00000000"}\n')
 
 
 class JournalError(VdgiError):
-    """The journal cannot be written to, and so the change was not made; `is_full`: for want of room."""
+    """The journal cannot be written to, and so the change was not made; `is_full`: for want of
+    room."""
 
     def __init__(self, message: str, *, is_full: bool = False) -> None:
         super().__init__(message)
@@ -67,7 +68,9 @@ class Journal:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise UsageError(f"cannot open the journal {str(path)!r}: it is no ordinary file")
             if not take(self._file, wait=False):
-                message = f"{self.path.name.removesuffix(ENDING)} is being annotated by another process"
+                message = (
+                    f"{self.path.name.removesuffix(ENDING)} is being annotated by another process"
+                )
                 raise InUseError(f"{message} (end it with Ctrl-C in its terminal)")
             self.records = self._read()
         except BaseException:
@@ -77,16 +80,20 @@ class Journal:
     def _opened(self) -> tuple[int, bool]:
         """A descriptor, and whether the journal is new; links are not followed. Raises: UsageError.
 
-        Whoever may read or write the file may do so with a new journal, and nobody else. If the file is not
-        there yet, it will get the usual permissions of new files, and so does the journal.
+        Whoever may read or write the file may do so with a new journal, and nobody else. If the
+        file is not there yet, it will get the usual permissions of new files, and so does the
+        journal.
         """
-        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        flags = (
+            os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        )
         annotated = self.path.with_name(self.path.stem)
         try:
             with suppress(FileExistsError):
                 mode = 0o600 if annotated.exists() else 0o666
                 found = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, mode)
-                with suppress(OSError):  # of a file that is not there, or a system without such modes
+                # of a file that is not there, or a system without such modes
+                with suppress(OSError):
                     os.chmod(self.path, stat.S_IMODE(annotated.stat().st_mode) & 0o666)
                 return found, True
             return os.open(self.path, flags), False
@@ -108,7 +115,9 @@ class Journal:
                     raise _foreign(self.path)
                 if number == 1 and record["journal"] != FORMAT:
                     message = f"the journal is of another version of dynet_vdgi (format {record['journal']})"
-                    hint = "end that work there, or move it away to go on from the file as it stands"
+                    hint = (
+                        "end that work there, or move it away to go on from the file as it stands"
+                    )
                     raise DataError(str(self.path), 1, message, hint)
                 found = _SUM.fullmatch(line[-_ENDING:])
                 total = zlib.crc32(line[:-_ENDING] + b"}", self._sum)
@@ -152,8 +161,8 @@ class Journal:
     def end_with(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Replaces the whole journal by these records, in one step, and closes it.
 
-        Raises: JournalError, another program has changed the journal; UsageError, it could not be written. Either
-        leaves it as it was, and open.
+        Raises: JournalError, another program has changed the journal; UsageError, it could not be
+        written. Either leaves it as it was, and open.
         """
         with self._guard:
             self._check_unchanged()
@@ -168,7 +177,9 @@ class Journal:
         """Raises: JournalError, another program has changed the journal; OSError."""
         there, mine = self.path.lstat(), os.fstat(self._file)
         if (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size != self.size:
-            raise JournalError(f"{self.path.name} was changed by another program; restart vdgi annotate")
+            raise JournalError(
+                f"{self.path.name} was changed by another program; restart vdgi annotate"
+            )
 
     def close(self) -> None:
         if self._file >= 0:
@@ -177,7 +188,8 @@ class Journal:
 
 
 def _line(record: Mapping[str, Any], total: int) -> tuple[bytes, int]:
-    """A record as a line of a journal, and the checksum with it of all lines, which was `total` before."""
+    """A record as a line of a journal, and the checksum with it of all lines, which was `total`
+    before."""
     body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
     total = zlib.crc32(body, total)
     return body[:-1] + b',"sum":"%08x"}\n' % total, total

@@ -1,6 +1,8 @@
-"""What another program has changed in an annotated file, merged with what was changed in the session.
+"""What another program has changed in an annotated file, merged with what was changed in the
+session.
 
-The rule compares three texts, sentence by sentence: the file as the session last wrote it, the session, the file now.
+The rule compares three texts, sentence by sentence: the file as the session last wrote it, the
+session, the file now.
 
 1. A sentence that only the other program has changed, added or removed is as the file has it now.
 2. A sentence that only the session has changed stays as the session has it.
@@ -13,7 +15,8 @@ The rule compares three texts, sentence by sentence: the file as the session las
    most sentences in common with the file now is the one that the other program started from.
 9. The result is one change in the journal, which no undo takes back.
 
-With letters for sentences, the session has changed b, and the other program has added d and removed a:
+With letters for sentences, the session has changed b, and the other program has added d and removed
+a:
 
 >>> written, session, now = "abc", "aBc", "bcd"
 >>> ours, theirs = differences(written, session), differences(written, now)
@@ -34,14 +37,16 @@ from dynet_vdgi.page.text.annotated_text import AnnotatedText, TextChange
 from dynet_vdgi.page.text.marked import MarkedArc, MarkedSentence, as_written
 
 LAST_WRITINGS = 5
-"""The states of the file that are compared with one that another program has changed: some were announced in
-the journal and then not written, because the disk was full or the program was killed."""
+"""The states of the file that are compared with one that another program has changed: some were
+announced in the journal and then not written, because the disk was full or the program was
+killed."""
 
 T = TypeVar("T")
 
 
 class Replaced(NamedTuple):
-    """A stretch of a sequence, and what stands in its place in another one; one of them may be empty."""
+    """A stretch of a sequence, and what stands in its place in another one; one of them may be
+    empty."""
 
     start: int
     end: int
@@ -57,7 +62,8 @@ def change_by_others(
     journal: Path,
     right_by: str = "",
 ) -> TextChange | None:
-    """The change that takes over what another program has made of the file; None: nothing is to be changed.
+    """The change that takes over what another program has made of the file; None: nothing is to be
+    changed.
 
     now: the sentences of the file now; they get the numbers of the sentences that they replace.
     writings: the sentences of the session at each of the last writings.
@@ -67,7 +73,8 @@ def change_by_others(
     """
     written = _likest(now, writings)
     ours = differences(
-        [(m.id, _confirmed_lines(m)) for m in written], [(m.id, _confirmed_lines(m)) for m in text.sentences]
+        [(m.id, _confirmed_lines(m)) for m in written],
+        [(m.id, _confirmed_lines(m)) for m in text.sentences],
     )
     theirs = differences([_confirmed_lines(m) for m in written], [_confirmed_lines(m) for m in now])
     pairing = _Pairing(text, right_by)
@@ -92,13 +99,18 @@ def differences(before: Sequence[object], now: Sequence[object]) -> list[Replace
 
 
 def merged(
-    n: int, session: Sequence[T], ours: Sequence[Replaced], now: Sequence[T], theirs: Sequence[Replaced]
+    n: int,
+    session: Sequence[T],
+    ours: Sequence[Replaced],
+    now: Sequence[T],
+    theirs: Sequence[Replaced],
 ) -> list[T]:
     """A sequence of n items after the changes of both sides, which touch no common item.
 
     session, now: the sequence as each side has it. ours, theirs: how they differ from the n items.
     """
-    # Slots 0, 2, 4 ... hold what is put in front of an item, slots 1, 3, 5 ... what stands in its place.
+    # Slots 0, 2, 4 ... hold what is put in front of an item, slots 1, 3, 5 ... what stands in its
+    # place.
     slots: list[list[T]] = [[] for _ in range(2 * n + 1)]
     begin = place = 0
     for start, end, first, last in (*ours, Replaced(n, n, len(session), len(session))):
@@ -113,10 +125,14 @@ def merged(
     return [item for slot in slots for item in slot]
 
 
-def _likest(now: Sequence[MarkedSentence], writings: Sequence[Sequence[MarkedSentence]]) -> Sequence[MarkedSentence]:
+def _likest(
+    now: Sequence[MarkedSentence], writings: Sequence[Sequence[MarkedSentence]]
+) -> Sequence[MarkedSentence]:
     """The state that has the most sentences in common with the file now; of several, the latest."""
     blocks = {as_written(marked) for marked in now}
-    return max(reversed(writings), key=lambda each: len(blocks & {as_written(marked) for marked in each}))
+    return max(
+        reversed(writings), key=lambda each: len(blocks & {as_written(marked) for marked in each})
+    )
 
 
 class _Contradiction(Exception):
@@ -138,13 +154,17 @@ class _Contradiction(Exception):
 
 
 class _Pairing:
-    """Gives sentences that another program has changed the numbers and marks of the sentences that they replace."""
+    """Gives sentences that another program has changed the numbers and marks of the sentences that
+    they replace."""
 
     def __init__(self, text: AnnotatedText, right_by: str) -> None:
         self._text, self._right_by, self._next_id = text, right_by, text.next_id
 
-    def pair(self, old: Sequence[MarkedSentence], now: Sequence[MarkedSentence], first: int, last: int) -> None:
-        """Pairs the sentences now[first:last] with the old ones: by place or, if their numbers differ, by name.
+    def pair(
+        self, old: Sequence[MarkedSentence], now: Sequence[MarkedSentence], first: int, last: int
+    ) -> None:
+        """Pairs the sentences now[first:last] with the old ones: by place or, if their numbers
+        differ, by name.
 
         Raises: _Contradiction.
         """
@@ -164,7 +184,9 @@ class _Pairing:
             else:
                 self._continue_as(k, before, new, is_given)
 
-    def _continue_as(self, place: int, before: MarkedSentence, new: MarkedSentence, is_given: bool) -> None:
+    def _continue_as(
+        self, place: int, before: MarkedSentence, new: MarkedSentence, is_given: bool
+    ) -> None:
         """Makes a sentence the next state of another one. Raises: _Contradiction."""
         new.id = before.id
         if new.forms != before.forms:
@@ -175,7 +197,9 @@ class _Pairing:
             return
         arcs = []
         for word, (one, other) in enumerate(zip(before.arcs, new.arcs), 1):
-            if (one.head_by and one.head != other.head) or (one.label_by and one.label != other.label):
+            if (one.head_by and one.head != other.head) or (
+                one.label_by and one.label != other.label
+            ):
                 row = new.source.rows[word - 1]
                 columns = " ".join(new.source.lines[row].split("\t")[6:8])
                 what = f"confirmed word {word} to {columns}, which is {one.head} {one.label} here"
@@ -186,7 +210,9 @@ class _Pairing:
 
 def _with_marks_of(arc: MarkedArc, before: MarkedArc) -> MarkedArc:
     """An arc that is confirmed, too, if the other program has removed the marks of it."""
-    return arc._replace(head_by=arc.head_by or before.head_by, label_by=arc.label_by or before.label_by)
+    return arc._replace(
+        head_by=arc.head_by or before.head_by, label_by=arc.label_by or before.label_by
+    )
 
 
 def _confirmed_lines(marked: MarkedSentence) -> str:
@@ -197,5 +223,7 @@ def _confirmed_lines(marked: MarkedSentence) -> str:
     rows = [line.split("\t") for line in text.split("\n")]
     for row in rows:
         if len(row) >= 10:
-            row[6:8] = [value if by in row[9] else "" for value, by in zip(row[6:8], (HEAD_BY, LABEL_BY))]
+            row[6:8] = [
+                value if by in row[9] else "" for value, by in zip(row[6:8], (HEAD_BY, LABEL_BY))
+            ]
     return "\n".join(map("\t".join, rows))

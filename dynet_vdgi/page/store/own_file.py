@@ -85,7 +85,8 @@ class OwnFile:
         if now == self._stat:
             return False
         try:
-            if not self.path.is_file() or files.sha256(self.path) != self.digest:  # a pipe would never end
+            # a pipe would never end
+            if not self.path.is_file() or files.sha256(self.path) != self.digest:
                 return True
         except (OSError, VdgiError):
             return True

@@ -1,10 +1,11 @@
 """Plain text as CoNLL-U, with a tokeniser, or by a simple rule where a language has none yet.
 
-The rule: an empty line ends a paragraph, and with it a sentence; a sentence also ends after . ! ? and such
-marks of other scripts, with the closing quotation marks and brackets behind them, before white space. Words
-end at white space; the marks at a word's edges are words of their own, except the apostrophe, the hyphen, and
-those of addresses, @names and the like (`words.tokeniser.whole`). If each line is a sentence, no other ends are
-looked for. What this gets wrong is what the page's splitting, joining, cutting and gluing is for.
+The rule: an empty line ends a paragraph, and with it a sentence; a sentence also ends after . ! ?
+and such marks of other scripts, with the closing quotation marks and brackets behind them, before
+white space. Words end at white space; the marks at a word's edges are words of their own, except
+the apostrophe, the hyphen, and those of addresses, @names and the like (`words.tokeniser.whole`).
+If each line is a sentence, no other ends are looked for. What this gets wrong is what the page's
+splitting, joining, cutting and gluing is for.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
 
     tokeniser: a tokeniser's file. lines: each line is a sentence.
 
-    Raises: DataError, the text is CoNLL-U, not UTF-8, or empty; ModelError, the tokeniser is damaged.
+    Raises: DataError, the text is CoNLL-U, not UTF-8, or empty; ModelError, the tokeniser is
+    damaged.
     """
     if tokeniser is not None:
         found = Steps({"tokeniser": step_file("tokeniser", tokeniser)}).tokeniser
@@ -81,7 +83,9 @@ def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     return sentences
 
 
-def _pieces(text: str, start: int, end: int, kept: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _pieces(
+    text: str, start: int, end: int, kept: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
     """A stretch without white space as words: marks at its edges are words, equal ones together.
 
     kept: stretches of the text whose marks are not cut off.
@@ -93,7 +97,9 @@ def _pieces(text: str, start: int, end: int, kept: Sequence[tuple[int, int]]) ->
         last -= 1
     if its := kept[bisect_left(kept, (start, start)) : bisect_left(kept, (end, end))]:
         first, last = min(first, its[0][0]), max(last, its[-1][1])
-    before, after = ([m.span() for m in _RUN.finditer(text, *ends)] for ends in ((start, first), (last, end)))
+    before, after = (
+        [m.span() for m in _RUN.finditer(text, *ends)] for ends in ((start, first), (last, end))
+    )
     return [*before, *([(first, last)] if first < last else []), *after]
 
 

@@ -24,7 +24,8 @@ class BaseRecord(Struct, omit_defaults=True):
     base: str
     given: Given | None = None  # what its trees are, and who has said so
     by: str = ""
-    finished: list[tuple[int, int, int, int]] = []  # sentences by number, and what the parser had right in them
+    # sentences by number, and what the parser had right in them
+    finished: list[tuple[int, int, int, int]] = []
     place: tuple[int, int] = (0, 1)
 
 
@@ -40,7 +41,8 @@ def base_of(journal: Journal) -> BaseRecord | None:
 
 
 def text_at_the_beginning(base: BaseRecord, journal: Path) -> AnnotatedText:
-    """The text as a journal begins with it, without the changes. Raises: DataError, ValueError, LookupError."""
+    """The text as a journal begins with it, without the changes. Raises: DataError, ValueError,
+    LookupError."""
     sentences = read_text(plain(base.base), journal.name)
     if base.given == "right" and base.by:
         for marked in sentences:
@@ -51,8 +53,11 @@ def text_at_the_beginning(base: BaseRecord, journal: Path) -> AnnotatedText:
     return text
 
 
-def replayed(text: AnnotatedText, records: Sequence[Record], journal: Path) -> Iterator[tuple[int, int] | None]:
-    """Makes the changes of a journal again; after each record, the sentence and word of its change, if it is one.
+def replayed(
+    text: AnnotatedText, records: Sequence[Record], journal: Path
+) -> Iterator[tuple[int, int] | None]:
+    """Makes the changes of a journal again; after each record, the sentence and word of its change,
+    if it is one.
 
     Raises: DataError, a record does not fit the text.
     """
@@ -62,13 +67,20 @@ def replayed(text: AnnotatedText, records: Sequence[Record], journal: Path) -> I
             continue
         try:
             place = text.repeat(record)
-        except (ValueError, LookupError, OverflowError, DataError, msgspec.ValidationError) as error:
+        except (
+            ValueError,
+            LookupError,
+            OverflowError,
+            DataError,
+            msgspec.ValidationError,
+        ) as error:
             raise DataError(str(journal), number, f"{DAMAGED} ({error})", HINT) from None
         yield place
 
 
 def adopt_newer_guesses(text: AnnotatedText, ids: Sequence[int], content: str, name: str) -> None:
-    """Adopts the guesses beside confirmed arcs from a file of the session itself: no journal has them.
+    """Adopts the guesses beside confirmed arcs from a file of the session itself: no journal has
+    them.
 
     ids: the sentences when the file was written.
     """

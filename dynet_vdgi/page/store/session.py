@@ -1,10 +1,11 @@
 """A file under annotation: changes, undo, progress; every change is on the disk before it counts.
 
-Beside `my.conllu` is `my.conllu.journal`, one JSON object a line: first a description of the file and its
-text, then each change with what it replaced, and the checksum of each state of the file that was written.
+Beside `my.conllu` is `my.conllu.journal`, one JSON object a line: first a description of the file
+and its text, then each change with what it replaced, and the checksum of each state of the file
+that was written.
 
-The file gets the trees of sentences in which somebody has confirmed something. The others stay in it byte
-for byte, and an unchanged file is not written.
+The file gets the trees of sentences in which somebody has confirmed something. The others stay in
+it byte for byte, and an unchanged file is not written.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class Session:
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
         self._n_added = 0  # changes that are in the journal, or will be next
         self._said = BaseRecord("")  # what the trees of a new file are, and who has said so
-        self._written: dict[int, tuple[SentenceState, str]] = {}  # states, and what the file has of them
+        # states, and what the file has of them
+        self._written: dict[int, tuple[SentenceState, str]] = {}
         self._guard = threading.Lock()  # for the file; changes do not wait for it
         self._file = OwnFile(self.path)
         try:
@@ -95,7 +97,8 @@ class Session:
             raise
         try:
             self._begin(given)
-            self.journal.records = [record for record in self.journal.records if "op" not in record]  # few and short
+            # few and short
+            self.journal.records = [record for record in self.journal.records if "op" not in record]
         except BaseException:
             self.release()
             if self.journal.is_new and not self.journal.size:
@@ -122,7 +125,9 @@ class Session:
         is_own = any(record.get("written") == self._file.digest for record in self.journal.records)
         found = None if is_own else read_marked(self.path)
         if self._file.is_changed_by_others():
-            raise UsageError(f"{self.path.name} was changed by another program while it was read; try again")
+            raise UsageError(
+                f"{self.path.name} was changed by another program while it was read; try again"
+            )
         if base is not None:
             self._said = BaseRecord("", base.given, base.by)
             if given is not None and base.given is not None and given != base.given:
@@ -137,14 +142,17 @@ class Session:
         self._take(found, given)
         if not self.journal.records:
             self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(found)})
-        self._said = BaseRecord(content.decode(), given, self.annotator if given is not None else "")
+        self._said = BaseRecord(
+            content.decode(), given, self.annotator if given is not None else ""
+        )
         self.journal.add(msgspec.to_builtins(self._said))
         self._said.base = ""
         self.journal.add({"written": self._file.digest})
         self.text = AnnotatedText(found, str(self.path))
 
     def _restored(self, content: bytes) -> bytes:
-        """Writes the first content of a file that is gone or empty; the journal has all changes since."""
+        """Writes the first content of a file that is gone or empty; the journal has all changes
+        since."""
         is_gone = not self.path.exists()
         with files.atomic_bytes_writer(self.path) as handle:
             handle.write(content)
@@ -152,7 +160,9 @@ class Session:
             self.path.chmod(stat.S_IMODE(self.journal.path.stat().st_mode))
         self._file.close()
         self._file = OwnFile(self.path)
-        logger.warning("%s is gone or empty: its text is that of %s", self.path.name, self.journal.path.name)
+        logger.warning(
+            "%s is gone or empty: its text is that of %s", self.path.name, self.journal.path.name
+        )
         return self._file.look()
 
     def _take(self, found: Sequence[MarkedSentence], given: Given | None) -> None:
@@ -164,7 +174,11 @@ class Session:
             raise UsageError(f"--given has no effect: {why}")
         unknown = [marked for marked in trees if not guess_marks.is_guess(marked.source.lines)]
         if given is None and unknown and not has_marks:
-            what = "1 tree: say what it is" if len(unknown) == 1 else f"{len(unknown)} trees: say what they are"
+            what = (
+                "1 tree: say what it is"
+                if len(unknown) == 1
+                else f"{len(unknown)} trees: say what they are"
+            )
             raise UsageError(
                 f"{self.path.name} has {what}, --given right (kept, and "
                 "learnt from) or --given guessed (a program's, and replaced by better ones)"
@@ -174,21 +188,27 @@ class Session:
                 marked.take_as_right(self.annotator)
 
     def _continue(self, base: BaseRecord, now: list[MarkedSentence] | None, content: str) -> None:
-        """Repeats the changes in the journal, and takes over what other programs have changed in the file.
+        """Repeats the changes in the journal, and takes over what other programs have changed in
+        the file.
 
         `now` are the sentences of the file; None: it is as this program has read or written it.
         """
         records = self.journal.records
         begin = next(k for k, record in enumerate(records) if "base" in record)
         writings = [k for k, record in enumerate(records) if "written" in record] or [begin]
-        matches = [k for k, record in enumerate(records) if record.get("written") == self._file.digest]
+        matches = [
+            k for k, record in enumerate(records) if record.get("written") == self._file.digest
+        ]
         last = (matches or writings)[-1]
         try:
             self.text = text_at_the_beginning(base, self.journal.path)
         except (ValueError, LookupError) as error:
-            raise DataError(str(self.journal.path), begin + 1, f"{DAMAGED} ({error})", HINT) from None
+            raise DataError(
+                str(self.journal.path), begin + 1, f"{DAMAGED} ({error})", HINT
+            ) from None
         self.place = base.place
-        compared: list[list[MarkedSentence]] = []  # the sentences when the file was, or may have been, written
+        # the sentences when the file was, or may have been, written
+        compared: list[list[MarkedSentence]] = []
         ids: list[int] = []
         for number, place in enumerate(replayed(self.text, records, self.journal.path)):
             self.place = place or self.place
@@ -200,7 +220,8 @@ class Session:
             self.is_unsaved = any("op" in record for record in records[last + 1 :])
             adopt_newer_guesses(self.text, ids, content, self.path.name)
             return
-        blocks = [as_written(marked) for marked in now]  # before they get marks that the file has no more
+        # before they get marks that the file has no more
+        blocks = [as_written(marked) for marked in now]
         right_by = base.by if base.given == "right" else ""
         step = change_by_others(self.text, now, compared, self.path, self.journal.path, right_by)
         if step is not None:
@@ -218,10 +239,12 @@ class Session:
         value: Any = 0,
         words: Sequence[tuple[int, int]] = (),
     ) -> list[int]:
-        """Makes one change to a sentence that was seen with these (edits, version), or to `words` instead.
+        """Makes one change to a sentence that was seen with these (edits, version), or to `words`
+        instead.
 
-        A person who confirms a guess must have seen the last one; a person who sets a value need not.
-        Returns the ids of the sentences that are now where the sentence was, or that have changed of `words`.
+        A person who confirms a guess must have seen the last one; a person who sets a value need
+        not. Returns the ids of the sentences that are now where the sentence was, or that have
+        changed of `words`.
 
         Raises:
             ChangeError: the change is impossible, or the page is not up to date (StaleError).
@@ -229,9 +252,13 @@ class Session:
         """
         marked = self.text.of_id(number)
         if seen[0] != marked.edits:
-            raise StaleError("The sentence has been changed elsewhere. Here it is as it stands now.")
+            raise StaleError(
+                "The sentence has been changed elsewhere. Here it is as it stands now."
+            )
         if what in ("right", "done") and seen[1] != marked.version:
-            raise StaleError("The sentence has just been parsed again. Please look at it once more.")
+            raise StaleError(
+                "The sentence has just been parsed again. Please look at it once more."
+            )
         if words:
             step = self.text.step_for_all(words, what, value, self.annotator)
         else:
@@ -263,7 +290,8 @@ class Session:
         return self.place[0]
 
     def put(self, number: int, version: int, guess: Guess) -> bool:
-        """Adopts a guess made for this version of a sentence; returns whether that is still the version."""
+        """Adopts a guess made for this version of a sentence; returns whether that is still the
+        version."""
         marked = self.text.by_id.get(number)
         if marked is None or marked.version != version:
             return False
@@ -285,7 +313,8 @@ class Session:
                 if self.fault:
                     return False
                 n_added = -1
-                while n_added != self._n_added:  # otherwise changes before "written" are not in the content
+                # otherwise changes before "written" are not in the content
+                while n_added != self._n_added:
                     n_added = self._n_added
                     content = self._file.encoded(self._content())
                     digest = hashlib.sha256(content).hexdigest()
@@ -296,7 +325,9 @@ class Session:
         except (OSError, UsageError) as error:
             self.is_unsaved = True
             name, journal = self.path.name, self.journal.path.name
-            message = f"{name} is not written: {error}. What you confirmed is safe in {journal}: keep it"
+            message = (
+                f"{name} is not written: {error}. What you confirmed is safe in {journal}: keep it"
+            )
             raise UnwrittenError(message) from None
         except VdgiError:
             self.is_unsaved = True
@@ -317,7 +348,8 @@ class Session:
     def is_changed_by_others(self) -> bool:
         """True if the content is not the one last read or written; from then on `fault` says so.
 
-        While a thread writes the file nothing is compared, because the new content would be our own.
+        While a thread writes the file nothing is compared, because the new content would be our
+        own.
         """
         if self._guard.acquire(blocking=False):
             try:
@@ -345,7 +377,8 @@ class Session:
             self.release()
 
     def _shorten(self) -> None:
-        """Begins a journal again, with the file as it is, if it has grown large: only the history is lost.
+        """Begins a journal again, with the file as it is, if it has grown large: only the history
+        is lost.
 
         Not where the file does not tell all that the journal does.
         """
@@ -360,7 +393,9 @@ class Session:
             again = text_at_the_beginning(begin, self.journal.path).sentences
         except DataError:
             return
-        if [_said_in(marked) for marked in again] != [_said_in(marked) for marked in self.sentences]:
+        if [_said_in(marked) for marked in again] != [
+            _said_in(marked) for marked in self.sentences
+        ]:
             return
         number = {marked.id: k for k, marked in enumerate(self.sentences)}
         finished = [(number[k], *found) for k, found in self.text.finished.items() if k in number]
@@ -369,7 +404,10 @@ class Session:
         with suppress(VdgiError, OSError):  # it stays as it is
             first = {"journal": FORMAT, "file": self.path.name, "sentences": len(self.sentences)}
             self.journal.end_with([first, msgspec.to_builtins(begin), {"written": digest}])
-            logger.info("%s is shorter now: earlier changes cannot be undone any more", self.journal.path.name)
+            logger.info(
+                "%s is shorter now: earlier changes cannot be undone any more",
+                self.journal.path.name,
+            )
 
     def release(self) -> None:
         self._file.close()
@@ -379,11 +417,18 @@ class Session:
 def _said_in(marked: MarkedSentence) -> tuple[Any, ...]:
     """All that somebody has said of a sentence, and how the file has it."""
     state = marked.state
-    return as_written(marked), marked.is_touched, confirmed_parts(state.arcs), state.columns, state.comments
+    return (
+        as_written(marked),
+        marked.is_touched,
+        confirmed_parts(state.arcs),
+        state.columns,
+        state.comments,
+    )
 
 
 def exported(path: str | Path) -> list[MarkedSentence]:
-    """The sentences of a file as its journal has them, also while somebody is annotating it; neither is written to.
+    """The sentences of a file as its journal has them, also while somebody is annotating it;
+    neither is written to.
 
     Raises:
         UsageError: it has no journal and no marks.
@@ -398,7 +443,8 @@ def exported(path: str | Path) -> list[MarkedSentence]:
         return sentences
     with tempfile.TemporaryDirectory(prefix="vdgi-export-") as folder:  # nothing is locked
         try:
-            for one in (path, journal):  # the file follows the journal, so the journal is the later one
+            # the file follows the journal, so the journal is the later one
+            for one in (path, journal):
                 shutil.copyfile(one, Path(folder, one.name))
         except OSError as error:
             raise UsageError(f"{path.name} cannot be copied to be read: {error}") from None

@@ -1,8 +1,9 @@
 """The sentences of a text and their history: changes are made, undone and redone.
 
-Knows neither file nor journal. A change replaces sentences that follow each other, mostly one, by others; the
-journal has each as CoNLL-U, with marks and guesses. A sentence has a number for life (`id`), a place in
-`sentences`, and counts of edits and versions that never go back, so that a page can tell whether it is up to date.
+Knows neither file nor journal. A change replaces sentences that follow each other, mostly one, by
+others; the journal has each as CoNLL-U, with marks and guesses. A sentence has a number for life
+(`id`), a place in `sentences`, and counts of edits and versions that never go back, so that a page
+can tell whether it is up to date.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ from dynet_vdgi.page.text.word_columns import COLUMNS, merged_feats
 from dynet_vdgi.system import files
 
 A_POINT = 25
-"""Finished sentences over which the parser's accuracy is taken, at any time and for each point of its curve."""
+"""Finished sentences over which the parser's accuracy is taken, at any time and for each point of
+its curve."""
 
 PARSED_AGAIN = ("head", "tag", "split", "join", "cut", "glue")
 """Changes after which the rest of the sentence is parsed again."""
@@ -85,11 +87,13 @@ class SentenceRecord(Struct, omit_defaults=True):
 
     id: int
     block: str | None = None
-    lines: str | None = None  # of a sentence that is another one: with other words, or found in a file again
+    # of a sentence that is another one: with other words, or found in a file again
+    lines: str | None = None
     wids: tuple[int, ...] = ()
     given: str = ""  # see `MarkedSentence`
     found: bool = False
-    opened: tuple[tuple[int, str], ...] = ()  # words and reasons, where the lines no longer show them
+    # words and reasons, where the lines no longer show them
+    opened: tuple[tuple[int, str], ...] = ()
 
 
 class StepRecord(Struct, frozen=True, omit_defaults=True):
@@ -112,13 +116,16 @@ class AnnotatedText:
         self.undo: list[TextChange] = []
         self.redo: list[TextChange] = []
         self.relations = Relations(self.sentences)
-        self.finished: dict[int, tuple[int, int, int]] = {}  # by id, the latest at the end: see `_right_before`
-        self._before: dict[int, tuple[MarkedArc, ...]] = {}  # trees when nobody had confirmed anything
+        # by id, the latest at the end: see `_right_before`
+        self.finished: dict[int, tuple[int, int, int]] = {}
+        # trees when nobody had confirmed anything
+        self._before: dict[int, tuple[MarkedArc, ...]] = {}
         self._done = {marked.id for marked in self.sentences if marked.is_done}
         self._analogies: Analogies | None = None
         self.splits = Splits()
         self._name = name
-        self.listed: Sequence[tuple[int, int, str]] = ()  # sentences by id, words and reasons, of --list
+        # sentences by id, words and reasons, of --list
+        self.listed: Sequence[tuple[int, int, str]] = ()
         self.next_id = 1 + max(self.by_id, default=-1)  # a number that no sentence has had
         self._last_wid = {marked.id: max(marked.wids) for marked in self.sentences}
         self._counts: dict[int, tuple[int, int]] = {}  # edits and versions that a sentence has had
@@ -146,7 +153,8 @@ class AnnotatedText:
         return self._analogies
 
     def progress(self) -> dict[str, Any]:
-        """How much is done, and what the parser had right in what was finished, before anybody confirmed anything."""
+        """How much is done, and what the parser had right in what was finished, before anybody
+        confirmed anything."""
         right = [found for found in self.finished.values() if found[-1]]
 
         def shares(end: int) -> list[float]:
@@ -162,8 +170,11 @@ class AnnotatedText:
             "can_redo": bool(self.redo),
         }
 
-    def step(self, marked: MarkedSentence, what: str, word: int, value: Any, by: str) -> TextChange | None:
-        """A person's change, not yet made; None: it is so already. Raises: ChangeError, it is impossible."""
+    def step(
+        self, marked: MarkedSentence, what: str, word: int, value: Any, by: str
+    ) -> TextChange | None:
+        """A person's change, not yet made; None: it is so already. Raises: ChangeError, it is
+        impossible."""
         old, new = [marked], []
         if what not in tokens.TOKEN_CHANGES:
             state = changes.new_state(marked, what, word, value, by)
@@ -179,10 +190,15 @@ class AnnotatedText:
             new = self._of_tokens(old, what, word, value)
             if [block(each.marked) for each in new] == [block(each) for each in old]:
                 return None
-        return TextChange(what, word, by, round(time.time()), tuple(map(Snapshot.of, old)), tuple(new))
+        return TextChange(
+            what, word, by, round(time.time()), tuple(map(Snapshot.of, old)), tuple(new)
+        )
 
-    def step_for_all(self, words: Sequence[tuple[int, int]], what: str, value: Any, by: str) -> TextChange | None:
-        """One change of the relation or a column of many words, each a sentence's id and a place; features merge.
+    def step_for_all(
+        self, words: Sequence[tuple[int, int]], what: str, value: Any, by: str
+    ) -> TextChange | None:
+        """One change of the relation or a column of many words, each a sentence's id and a place;
+        features merge.
 
         None: all is so already. Raises: ChangeError, it is impossible for one of the words.
         """
@@ -197,14 +213,22 @@ class AnnotatedText:
                 new.state = changes.new_state(new, what, word, its, by)
             except ChangeError as error:
                 place = 1 + self.number(self.by_id[number])
-                raise ChangeError(f"nothing is changed: in sentence {place}, word {word}, {error}") from None
+                raise ChangeError(
+                    f"nothing is changed: in sentence {place}, word {word}, {error}"
+                ) from None
         after = [Snapshot(self.by_id[k], new.state, new.sure) for k, new in made.items()]
         after = [one for one in after if one.state != one.marked.state]
         first = next((word for number, word in words if after and number == after[0].marked.id), 0)
         old = tuple([Snapshot.of(one.marked) for one in after])
-        return TextChange(EVERYWHERE, first, by, round(time.time()), old, tuple(after)) if after else None
+        return (
+            TextChange(EVERYWHERE, first, by, round(time.time()), old, tuple(after))
+            if after
+            else None
+        )
 
-    def _of_tokens(self, old: Sequence[MarkedSentence], what: str, word: int, value: Any) -> list[Snapshot]:
+    def _of_tokens(
+        self, old: Sequence[MarkedSentence], what: str, word: int, value: Any
+    ) -> list[Snapshot]:
         """The sentences after a change of tokens."""
         marked = old[0]
         if what not in ("range", "glue") and not 1 <= word <= len(marked):
@@ -242,10 +266,14 @@ class AnnotatedText:
         start = end = 0
         while start < min(len(old), len(sentences)) - 1 and old[start] is sentences[start]:
             start += 1
-        while end < min(len(old), len(sentences)) - start - 1 and old[-1 - end] is sentences[-1 - end]:
+        while (
+            end < min(len(old), len(sentences)) - start - 1 and old[-1 - end] is sentences[-1 - end]
+        ):
             end += 1
         gone, new = old[start : len(old) - end], sentences[start : len(sentences) - end]
-        return TextChange(OTHERS, 0, "", 0, tuple(map(Snapshot.of, gone)), tuple(map(Snapshot.of, new)))
+        return TextChange(
+            OTHERS, 0, "", 0, tuple(map(Snapshot.of, gone)), tuple(map(Snapshot.of, new))
+        )
 
     def record(self, step: TextChange) -> Record:
         """A change that has not been made yet, for the journal."""
@@ -307,7 +335,8 @@ class AnnotatedText:
         self.redo = _fitting([(each, each.old, each.new) for each in self.redo], order, changed)
 
     def back(self, what: str) -> tuple[int, int]:
-        """Undoes or redoes the last change, guesses too; returns the sentence and the word that it is about.
+        """Undoes or redoes the last change, guesses too; returns the sentence and the word that it
+        is about.
 
         Raises: IndexError, there is none.
         """
@@ -320,7 +349,8 @@ class AnnotatedText:
         return then[0].marked.id, max(1, step.word)
 
     def _put(self, old: Sequence[Snapshot], new: Sequence[Snapshot]) -> None:
-        if len(old) > 1 and [one.marked for one in old] == [one.marked for one in new]:  # they need not be neighbours
+        # they need not be neighbours
+        if len(old) > 1 and [one.marked for one in old] == [one.marked for one in new]:
             for was, now in zip(old, new):
                 self._put([was], [now])
             return
@@ -346,7 +376,10 @@ class AnnotatedText:
             marked.is_worked_on |= marked in gone and marked.arcs != state.arcs
             marked.state, marked.sure = state, sure
             edits, version = self._counts.get(marked.id, (0, 0))
-            marked.edits, marked.version = max(marked.edits, edits) + 1, max(marked.version, version) + 1
+            marked.edits, marked.version = (
+                max(marked.edits, edits) + 1,
+                max(marked.version, version) + 1,
+            )
             self.by_id[marked.id] = marked
             self.next_id = max(self.next_id, marked.id + 1)
             self._last_wid[marked.id] = max(self._last_wid.get(marked.id, 0), *marked.wids)
@@ -364,10 +397,11 @@ class AnnotatedText:
                 self._analogies.enter(number, None)
 
     def _right_before(self, marked: MarkedSentence) -> tuple[int, int, int]:
-        """How many heads, and heads with relations, were right before anybody had confirmed anything.
+        """How many heads, and heads with relations, were right before anybody had confirmed
+        anything.
 
-        The last number is that of the words but punctuation. All are 0 if there was no tree, or for other words; such
-        sentences say nothing.
+        The last number is that of the words but punctuation. All are 0 if there was no tree, or for
+        other words; such sentences say nothing.
         """
         before = self._before.get(marked.id, ())
         if len(before) != len(marked) or any(arc.head == UNSET for arc in before):
@@ -383,24 +417,38 @@ class AnnotatedText:
         self.relations.enter(marked)
 
     def recall(self, marked: MarkedSentence, after: int = 0, form: str = "") -> bool:
-        """Shows what was said of words in place of what a tagger guessed before; returns whether anything changes.
+        """Shows what was said of words in place of what a tagger guessed before; returns whether
+        anything changes.
 
-        Words up to `after`, and up to the last of which somebody has said something, stay as they are, because
-        somebody has looked at them; with a form, so do other forms.
+        Words up to `after`, and up to the last of which somebody has said something, stay as they
+        are, because somebody has looked at them; with a form, so do other forms.
         """
         if marked.is_done or not marked.guessed_tags.tags:
             return False
         new = dict(marked.recalled)
         for k, (arc, own) in enumerate(zip(marked.arcs, marked.state.columns), 1):
-            if arc.head_by or arc.label_by or own.tag_by or own.feats_by or own.lemma_by or own.xpos_by:
+            if (
+                arc.head_by
+                or arc.label_by
+                or own.tag_by
+                or own.feats_by
+                or own.lemma_by
+                or own.xpos_by
+            ):
                 after = max(after, k)
         for k, (tag, _, lemma, xpos, feats) in enumerate(marked.guessed_tags.words):
             if k >= after and marked.is_unsaid(k) and form.lower() in ("", marked.forms[k].lower()):
-                guess = tag, Described(*["" if value == "_" else value for value in (xpos, feats, lemma)])
+                guess = (
+                    tag,
+                    Described(*["" if value == "_" else value for value in (xpos, feats, lemma)]),
+                )
                 found = self.analogies.recalled(marked.forms[k], *guess)
                 new.pop(marked.wids[k], None)
                 if found != guess:
-                    new[marked.wids[k]] = found[0], {name: value or "_" for name, value in found[1]._asdict().items()}
+                    new[marked.wids[k]] = (
+                        found[0],
+                        {name: value or "_" for name, value in found[1]._asdict().items()},
+                    )
         if new == marked.recalled:
             return False
         self.relations.enter(marked, -1)
@@ -438,7 +486,11 @@ def _fitting(steps: Sequence[_Step], order: list[int], changed: set[int]) -> lis
 def _read(record: SentenceRecord, name: str) -> MarkedSentence:
     """The sentence that a record describes. Raises: ValueError, there is none such; DataError."""
     found = read_text(record.lines or "", name)
-    if len(found) != 1 or len(found[0]) != len(record.wids) or len({*record.wids}) < len(record.wids):
+    if (
+        len(found) != 1
+        or len(found[0]) != len(record.wids)
+        or len({*record.wids}) < len(record.wids)
+    ):
         raise ValueError(f"sentence {record.id} is not one of {len(record.wids)} words")
     (marked,) = found
     marked.id, marked.wids, marked.is_found = record.id, record.wids, record.found
@@ -449,7 +501,9 @@ def _read(record: SentenceRecord, name: str) -> MarkedSentence:
     return marked
 
 
-def _still_open(made: MarkedSentence, before: Sequence[tuple[MarkedSentence, Sequence[int]]]) -> dict[int, str]:
+def _still_open(
+    made: MarkedSentence, before: Sequence[tuple[MarkedSentence, Sequence[int]]]
+) -> dict[int, str]:
     """The words that still have no head because of a fault, and why.
 
     before: sentences, and the ids that their words have in `made`.
@@ -465,10 +519,13 @@ def _still_open(made: MarkedSentence, before: Sequence[tuple[MarkedSentence, Seq
 
 
 def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> None:
-    """Keeps the tagger's guesses for words that one sentence had: of a word with another form, the tag."""
+    """Keeps the tagger's guesses for words that one sentence had: of a word with another form, the
+    tag."""
     if len(gone) == 1 and gone[0].id == marked.id:
         forms, before = dict(zip(marked.wids, marked.forms)), dict(zip(gone[0].wids, gone[0].forms))
-        kept = {wid: said for wid, said in gone[0].recalled.items() if before.get(wid) == forms.get(wid)}
+        kept = {
+            wid: said for wid, said in gone[0].recalled.items() if before.get(wid) == forms.get(wid)
+        }
         marked.recalled = {**marked.recalled, **kept}
     if len(gone) != 1 or not marked.guessed_tags.tags or not gone[0].guessed_tags.tags:
         return  # of several sentences, the words get other numbers
@@ -489,7 +546,9 @@ def listed(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
         places = msgspec.json.decode(files.read_text(path), type=list[Place])
     except msgspec.MsgspecError as error:
         raise UsageError(f"{path}: no list that vdgi check --json writes ({error})") from None
-    known = {marked.sent_id or str(number): marked for number, marked in enumerate(text.sentences, 1)}
+    known = {
+        marked.sent_id or str(number): marked for number, marked in enumerate(text.sentences, 1)
+    }
     words = []
     for its in places:
         marked = known.get(its.sentence)

@@ -34,7 +34,8 @@ def _of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateCh
         try:
             arcs = change(marked, word, value, by)
             heads = tuple([arc.head for arc in arcs])
-            if UNSET in heads or marked.heads != heads:  # otherwise as on the screen, punctuation too
+            # otherwise as on the screen, punctuation too
+            if UNSET in heads or marked.heads != heads:
                 arcs = _settled(arcs, marked.positions, marked.forms)
         except CircleError as error:
             named = [f"{place} {marked.forms[place - 1][:20]}" for place in error.words[:6]]
@@ -49,7 +50,8 @@ def _of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateCh
 
 
 def _settled(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
-    """Arcs that form a tree, with punctuation attached properly; confirmed arcs stay. Raises: CircleError."""
+    """Arcs that form a tree, with punctuation attached properly; confirmed arcs stay. Raises:
+    CircleError."""
     fixed = [bool(arc.head_by) for arc in arcs]
     tree = mended([arc.head for arc in arcs], fixed)
     arcs = [_with_head(arc, head) for arc, head in zip(arcs, tree)]
@@ -98,7 +100,8 @@ def head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
         loose = [w for w in path if not arcs[w - 1].head_by]
         if path and not loose:
             raise CircleError(sorted([word, *path]))
-        if path:  # the new head is below the word: the head, or the word between, takes the word's place
+        # the new head is below the word: the head, or the word between, takes the word's place
+        if path:
             arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], arcs[word - 1].head)
     arc = _with_head(arcs[word - 1], value)
     arcs[word - 1] = arc._replace(head_by=by, label_by=by if value == 0 else arc.label_by)
@@ -114,7 +117,9 @@ def label(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     if arcs[word - 1].head == UNSET:
         raise ChangeError(f"word {word} has no head yet")
     if (value == "root") != (arcs[word - 1].head == 0):
-        raise ChangeError("the root has the relation root, and no other word: change the head first")
+        raise ChangeError(
+            "the root has the relation root, and no other word: change the head first"
+        )
     arcs[word - 1] = arcs[word - 1]._replace(label=value, label_by=by)
     return arcs
 
@@ -147,7 +152,9 @@ def done(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceStat
         raise ChangeError(f"word {marked.tags.index(NOTHING) + 1} has no tag yet")
     columns = []
     for said, shown in zip(state.columns, marked.columns):
-        guessed = [c for c in COLUMNS.values() if c.by and getattr(said, c.key) != getattr(shown, c.key)]
+        guessed = [
+            c for c in COLUMNS.values() if c.by and getattr(said, c.key) != getattr(shown, c.key)
+        ]
         columns.append(shown._replace(**{column.by: by for column in guessed}))
     return state._replace(columns=tuple(columns))
 

@@ -1,4 +1,5 @@
-"""A person's changes to a sentence whose words stay: `STATE_CHANGES` and `COLUMNS` are the tables of all kinds."""
+"""A person's changes to a sentence whose words stay: `STATE_CHANGES` and `COLUMNS` are the tables
+of all kinds."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ STATE_CHANGES: dict[str, StateChange] = {
     "flag": flag,
     "comment": comment,
 }
-"""Changes that leave the words, besides those of COLUMNS: of a sentence, a word, to a value, by a person."""
+"""Changes that leave the words, besides those of COLUMNS: of a sentence, a word, to a value, by a
+person."""
 
 _OF_SENTENCES = ("done", "note", "flag", "comment")
 

@@ -60,7 +60,8 @@ def _value(key: str, one: str, other: str, blank: str) -> str:
 
 
 def _entities(one: str, other: str) -> str:
-    """Mentions that begin and end in either word; one may be one word now. "": these are no brackets."""
+    """Mentions that begin and end in either word; one may be one word now. "": these are no
+    brackets."""
     if any(_BRACKETS.sub("", value) for value in (one, other)):
         return ""
     found = _BRACKETS.findall(one)

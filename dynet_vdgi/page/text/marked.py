@@ -1,10 +1,11 @@
 """Sentences of a CoNLL-U file with a person's statements about their words.
 
-In the file, marks in MISC say who confirmed what: `HeadBy=NAME`, `LabelBy=NAME`, `TagBy=NAME`, `XposBy=NAME`,
-`FeatsBy=NAME` and `LemmaBy=NAME`. A head or relation without a mark is a guess; a tag without one is the file's.
+In the file, marks in MISC say who confirmed what: `HeadBy=NAME`, `LabelBy=NAME`, `TagBy=NAME`,
+`XposBy=NAME`, `FeatsBy=NAME` and `LemmaBy=NAME`. A head or relation without a mark is a guess; a
+tag without one is the file's.
 
-A word has a number for life (`wids`) and a place, which changes when words are split and joined: 1..n, what
-CoNLL-U calls ID and HEAD refers to.
+A word has a number for life (`wids`) and a place, which changes when words are split and joined:
+1..n, what CoNLL-U calls ID and HEAD refers to.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from dynet_vdgi.conllu import guess_marks, reading
 from dynet_vdgi.conllu.blocks import blocks_in, ignore
 from dynet_vdgi.conllu.extra_columns import with_headers
 from dynet_vdgi.conllu.guess_marks import HEAD_BY, LABEL_BY, without
-from dynet_vdgi.conllu.punctuation import heads_without, is_mark, restore_punctuation, without_punctuation
+from dynet_vdgi.conllu.punctuation import (
+    heads_without,
+    is_mark,
+    restore_punctuation,
+    without_punctuation,
+)
 from dynet_vdgi.conllu.reading import KNOWN
 from dynet_vdgi.conllu.sentence import Sentence, Source
 from dynet_vdgi.conllu.soft_tags import SoftTags
@@ -135,15 +141,19 @@ class MarkedSentence:
     first: SentenceState  # as in the file
     state: SentenceState
     guessed_tags: TagGuess = NO_TAGS  # for words without UPOS
-    recalled: Mapping[int, tuple[str, Mapping[str, str]]] = field(default_factory=dict)  # see `put_recalled`
-    guessed: dict[tuple[Any, ...], tuple[str, str, str]] = field(default_factory=dict)  # see `put_guesses`
-    sure: tuple[float | None, ...] = ()  # probability of each head; None for punctuation, () before a parse
+    # see `put_recalled`
+    recalled: Mapping[int, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
+    # see `put_guesses`
+    guessed: dict[tuple[Any, ...], tuple[str, str, str]] = field(default_factory=dict)
+    # probability of each head; None for punctuation, () before a parse
+    sure: tuple[float | None, ...] = ()
     edits: int = 0
     version: int = 0
     is_worked_on: bool = False  # a person has changed arcs, even if all was undone
     was_done: bool = False  # a person has seen it finished: what is missing is meant to be missing
     is_found: bool = True  # whether `source` is a file's, not made when words were cut or joined
-    given: str = ""  # who said that the tree is right as it is in the file, which has no marks of it
+    # who said that the tree is right as it is in the file, which has no marks of it
+    given: str = ""
     opened: Mapping[int, str] = field(default_factory=dict)  # see `conflicts`
     _filled: tuple[TagGuess, tuple[MarkedColumns, ...], tuple[MarkedColumns, ...]] | None = None
     _bare: tuple[tuple[MarkedColumns, ...], Sentence, tuple[int, ...]] | None = None
@@ -160,7 +170,9 @@ class MarkedSentence:
         n_marked = sum(bool(arc.head_by) for arc in state.arcs)
         is_nothing = len(heads) > 1 and not any(heads)  # 0 for every word is no tree
         opened = conflicts(state.arcs) if not is_nothing or n_marked > 1 else {}
-        arcs = tuple([_headless(arc) if word in opened else arc for word, arc in enumerate(state.arcs, 1)])
+        arcs = tuple(
+            [_headless(arc) if word in opened else arc for word, arc in enumerate(state.arcs, 1)]
+        )
         state = state._replace(arcs=arcs)
         words = tuple(range(1, len(sentence) + 1))
         marked = cls(number, words, sentence.source, sentence.forms, state, state, opened=opened)
@@ -238,13 +250,18 @@ class MarkedSentence:
                 if self.is_unsaid(k):
                     tag, said = self.recalled.get(self.wids[k], (tag, said))
                 is_files = word.upos == tag != NOTHING and not word.tag_by
-                if word.upos in (NOTHING, tag) and not is_files:  # else its tag is the file's, or another one
+                # else its tag is the file's, or another one
+                if word.upos in (NOTHING, tag) and not is_files:
                     new = {c: value for c, value in said.items() if _is_missing(word, c)}
                     filled[k] = word._replace(upos=tag, **new)
             for (k, *about), values in self.guessed.items():
                 own = columns[k]
                 if about == [filled[k].upos, own.xpos, own.feats]:
-                    missing = [(c, value) for c, value in zip(GUESSED, values) if value and _is_missing(own, c)]
+                    missing = [
+                        (c, value)
+                        for c, value in zip(GUESSED, values)
+                        if value and _is_missing(own, c)
+                    ]
                     filled[k] = filled[k]._replace(**dict(missing))
             self._filled = guess, columns, tuple(filled)
         return self._filled[2]
@@ -256,12 +273,17 @@ class MarkedSentence:
 
     @property
     def sentence(self) -> Sentence:
-        """The words with their present tags, lemmas and features, without heads; guesses say how sure they are."""
+        """The words with their present tags, lemmas and features, without heads; guesses say how
+        sure they are."""
         if (soft := self.guessed_tags.soft) is None or len(soft.chances) != len(self):
             return self._with(self.columns)
         said = zip(self.state.columns, self.columns)
         pairs = enumerate(zip(said, self.guessed_tags.tags))
-        given = [(k, w.upos, w.feats) for k, ((own, w), guess) in pairs if own.upos != NOTHING or w.upos != guess]
+        given = [
+            (k, w.upos, w.feats)
+            for k, ((own, w), guess) in pairs
+            if own.upos != NOTHING or w.upos != guess
+        ]
         return replace(self._with(self.columns), soft=soft.settled(given))
 
     @property
@@ -271,7 +293,9 @@ class MarkedSentence:
         return self._with([word if word.upos == NOTHING else shown for word, shown in pairs])
 
     def _with(self, columns: Sequence[MarkedColumns]) -> Sentence:
-        lemmas, tags, xpos, feats = zip(*((word.lemma, word.upos, word.xpos, word.feats) for word in columns))
+        lemmas, tags, xpos, feats = zip(
+            *((word.lemma, word.upos, word.xpos, word.feats) for word in columns)
+        )
         others = [column if {*column} != {NOTHING} else () for column in (lemmas, xpos, feats)]
         return Sentence(self.forms, tags, lemmas=others[0], xpos=others[1], feats=others[2])
 
@@ -379,11 +403,14 @@ class MarkedSentence:
     def with_tags_shown(self, guess: TagGuess) -> TagGuess:
         """A guess that changes nothing that is shown, but says something of words without any tag."""
         old = self.guessed_tags.words or [(NOTHING, 0.0, NOTHING, NOTHING, NOTHING)] * len(self)
-        words = [new if tag == NOTHING else its for tag, its, new in zip(self.tags, old, guess.words)]
+        words = [
+            new if tag == NOTHING else its for tag, its, new in zip(self.tags, old, guess.words)
+        ]
         return self.guessed_tags if words == old else TagGuess.of_words(words)
 
     def put_recalled(self, new: Mapping[int, tuple[str, Mapping[str, str]]]) -> bool:
-        """Adopts tags and other columns in place of the tagger's, by word id; returns whether that shows."""
+        """Adopts tags and other columns in place of the tagger's, by word id; returns whether that
+        shows."""
         before, self.recalled, self._filled = self.columns, new, None
         is_new = self.columns != before
         self.version += is_new
@@ -392,17 +419,21 @@ class MarkedSentence:
     def is_unsaid(self, place: int) -> bool:
         """Whether nobody has said anything of the tag and features of the word at a place, from 0."""
         own = self.state.columns[place]
-        return own.upos == own.xpos == own.feats == NOTHING and not (own.tag_by or own.xpos_by or own.feats_by)
+        return own.upos == own.xpos == own.feats == NOTHING and not (
+            own.tag_by or own.xpos_by or own.feats_by
+        )
 
     def put_guesses(self, new: Mapping[tuple[Any, ...], tuple[str, str, str]]) -> None:
-        """Adopts XPOS, FEATS and lemmas ("": none) of words, each for what `key` gives of a word now."""
+        """Adopts XPOS, FEATS and lemmas ("": none) of words, each for what `key` gives of a word
+        now."""
         if new:
             self.guessed |= new
             self._filled = None
             self.version += 1
 
     def key(self, place: int) -> tuple[Any, ...]:
-        """What guesses about the word at a place, from 0, are about: its tag, and its own XPOS and FEATS."""
+        """What guesses about the word at a place, from 0, are about: its tag, and its own XPOS and
+        FEATS."""
         own = self.state.columns[place]
         return place, self.columns[place].upos, own.xpos, own.feats
 
@@ -418,7 +449,8 @@ class MarkedSentence:
         return any(map(IS_FLAG.fullmatch, self.state.comments))
 
     def comment(self, key: str) -> str:
-        """The value of the first comment `# key = value`; "" without one. `key` is a regular expression."""
+        """The value of the first comment `# key = value`; "" without one. `key` is a regular
+        expression."""
         found = (re.fullmatch(rf"#\s*{key}\s*=\s*(.*?)\s*", line) for line in self.state.comments)
         return next((match[1] for match in found if match), "")
 
@@ -435,7 +467,11 @@ def _is_missing(word: MarkedColumns, name: str) -> bool:
 
 def _headless(arc: MarkedArc) -> MarkedArc:
     """The arc without its head; a relation that somebody has confirmed stays, but for the root's."""
-    return MarkedArc(label=arc.label, label_by=arc.label_by) if arc.label_by and arc.label != "root" else NO_ARC
+    return (
+        MarkedArc(label=arc.label, label_by=arc.label_by)
+        if arc.label_by and arc.label != "root"
+        else NO_ARC
+    )
 
 
 def has_arc_marks(state: SentenceState) -> bool:
@@ -446,7 +482,12 @@ def has_arc_marks(state: SentenceState) -> bool:
 def confirmed_parts(arcs: Iterable[MarkedArc]) -> list[tuple[int | None, str | None, str, str]]:
     """The confirmed parts of arcs."""
     return [
-        (arc.head if arc.head_by else None, arc.label if arc.label_by else None, arc.head_by, arc.label_by)
+        (
+            arc.head if arc.head_by else None,
+            arc.label if arc.label_by else None,
+            arc.head_by,
+            arc.label_by,
+        )
         for arc in arcs
     ]
 
@@ -463,7 +504,8 @@ def label_fault(text: Any) -> str:
 def conflicts(arcs: Sequence[MarkedArc]) -> dict[int, str]:
     """The words whose arcs no tree can have, or not all of them, and why.
 
-    Of several roots, and of a circle, all arcs are, but confirmed ones stay if the others are enough.
+    Of several roots, and of a circle, all arcs are, but confirmed ones stay if the others are
+    enough.
     """
     heads = [arc.head for arc in arcs]
     found: dict[int, str] = {}
@@ -481,7 +523,9 @@ class CircleError(VdgiError):
 
     def __init__(self, words: Sequence[int]) -> None:
         self.words = tuple(words)
-        super().__init__(f"the words {', '.join(map(str, words))} would form a circle of confirmed arcs")
+        super().__init__(
+            f"the words {', '.join(map(str, words))} would form a circle of confirmed arcs"
+        )
 
 
 def mended(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
@@ -522,7 +566,8 @@ def with_punctuation(
     fixed: Sequence[bool],
     forms: Sequence[str],
 ) -> tuple[int, ...]:
-    """Heads (n,) of all words; `bare` are those of the words at `positions`, numbered without the others.
+    """Heads (n,) of all words; `bare` are those of the words at `positions`, numbered without the
+    others.
 
     Fixed arcs of `heads` (n,) stay, also those of punctuation; arcs that are not fixed give way.
     """
@@ -578,7 +623,9 @@ def _parts(row: Sequence[str]) -> tuple[MarkedArc, MarkedColumns]:
         misc = "|".join(parts) or NOTHING
     head_by, label_by, *by = marks.values()
     is_there = head != NOTHING
-    arc = MarkedArc(int(head) if is_there else UNSET, label, head_by, label_by if label != NO_LABEL else "")
+    arc = MarkedArc(
+        int(head) if is_there else UNSET, label, head_by, label_by if label != NO_LABEL else ""
+    )
     return arc if is_there else _headless(arc), MarkedColumns(lemma, upos, feats, misc, xpos, *by)
 
 
@@ -590,11 +637,13 @@ Form = Literal["file", "journal", "page", "export"]
 
 
 def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form = "file") -> str:
-    """The sentence as CoNLL-U in a state (None: the present one); lines that nobody changed are unchanged.
+    """The sentence as CoNLL-U in a state (None: the present one); lines that nobody changed are
+    unchanged.
 
-    Where nothing about the tree is or was confirmed, the `file` has the tree that it had, and the `journal`
-    the guess; arcs that were opened are open. The `page` shows guessed tags and trees, without marks. An `export`
-    has no marks, flags or notes about guesses, and trees of finished sentences only.
+    Where nothing about the tree is or was confirmed, the `file` has the tree that it had, and the
+    `journal` the guess; arcs that were opened are open. The `page` shows guessed tags and trees,
+    without marks. An `export` has no marks, flags or notes about guesses, and trees of finished
+    sentences only.
     """
     state = marked.state if state is None else state
     source, first = marked.source, marked.first
@@ -610,23 +659,40 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
         if has_tree:
             is_there = shows_heads and arc.head != UNSET
             head = str(arc.head) if is_there else NOTHING
-            columns[6:8] = head, arc.label if is_there or (shows_heads and arc.label_by) else NO_LABEL
+            columns[6:8] = (
+                head,
+                arc.label if is_there or (shows_heads and arc.label_by) else NO_LABEL,
+            )
         elif number in marked.opened:
             columns[6:8] = NOTHING, NOTHING
         columns[9] = without(word.misc, guess_marks.CHANCES)
         if has_marks:
-            names = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by, word.xpos_by
+            names = (
+                arc.head_by,
+                arc.label_by,
+                word.tag_by,
+                word.feats_by,
+                word.lemma_by,
+                word.xpos_by,
+            )
             marks = [mark + name for mark, name in zip(MARKS, names) if name]
             columns[9] = "|".join([word.misc] * (word.misc != NOTHING) + marks) or NOTHING
         lines[row] = "\t".join(columns)
     comments = state.comments
     if not has_marks:
-        comments = tuple([c for c in comments if not IS_FLAG.fullmatch(c) and not guess_marks.COMMENT.fullmatch(c)])
+        comments = tuple(
+            [
+                c
+                for c in comments
+                if not IS_FLAG.fullmatch(c) and not guess_marks.COMMENT.fullmatch(c)
+            ]
+        )
     return "\n".join([*comments, *lines[_n_comments(lines) :]]) + "\n\n"
 
 
 def as_written(marked: MarkedSentence, state: SentenceState | None = None) -> str:
-    """The sentence as its file has it in a state: its own lines if nobody has said more than they do."""
+    """The sentence as its file has it in a state: its own lines if nobody has said more than they
+    do."""
     state = marked.state if state is None else state
     if marked.is_found and marked.is_as_found(state):
         return "\n".join(marked.source.lines) + "\n\n"
@@ -636,4 +702,6 @@ def as_written(marked: MarkedSentence, state: SentenceState | None = None) -> st
 def write_marked(sentences: Iterable[MarkedSentence], path: AnyPath, form: Form = "file") -> None:
     """Writes a file atomically. Raises: UsageError, it cannot be written."""
     with atomic_writer(path) as handle:
-        handle.writelines(with_headers((block(marked, form=form), marked.source.extra) for marked in sentences))
+        handle.writelines(
+            with_headers((block(marked, form=form), marked.source.extra) for marked in sentences)
+        )

@@ -1,4 +1,5 @@
-"""Notes of words and sentences, other comments, and the flag that a sentence is to be looked at again."""
+"""Notes of words and sentences, other comments, and the flag that a sentence is to be looked at
+again."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def _unescaped(text: str) -> str:
 
 
 def note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """A note: the comment `# note = ...` of a sentence (word 0), or `Note=...` in MISC; "" removes it."""
+    """A note: the comment `# note = ...` of a sentence (word 0), or `Note=...` in MISC; "" removes
+    it."""
     if word:
         return _WORD_NOTE.change(marked, word, value, by)
     text = _note(value)
@@ -66,10 +68,13 @@ def sentence_note(marked: MarkedSentence) -> str:
 
 
 def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """A comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en =` removes it."""
+    """A comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en
+    =` removes it."""
     found = _COMMENT.fullmatch(" ".join(value.split())) if type(value) is str else None
     if word or found is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
-        raise ChangeError(f"{str(value)[:30]!r} is no comment (expected such as text_en = The dogs bark.)")
+        raise ChangeError(
+            f"{str(value)[:30]!r} is no comment (expected such as text_en = The dogs bark.)"
+        )
     if found[1] in _OTHER_COMMENTS:
         raise ChangeError(f"{found[1]} is not set here: {_OTHER_COMMENTS[found[1]]}")
     new = f"# {found[1]} = {found[2]}" if found[2] else ""

@@ -18,8 +18,8 @@ punct
 """
 
 RANKS = {relation: rank for rank, relation in enumerate(_FREQUENT.split())}
-"""The relations of UD, the most frequent first, by their mean share of 102 treebanks; last, those that hardly
-anybody sets by hand."""
+"""The relations of UD, the most frequent first, by their mean share of 102 treebanks; last, those
+that hardly anybody sets by hand."""
 
 _USUAL = """
 acl:relcl nmod:poss nsubj:pass aux:pass flat:name obl:agent obl:arg advmod:emph compound:prt flat:foreign obl:tmod
@@ -33,12 +33,14 @@ USUAL = _USUAL.split()
 
 
 class Relations:
-    """Relations of a file: the initial ones, and how often each was confirmed for each pair of tags."""
+    """Relations of a file: the initial ones, and how often each was confirmed for each pair of
+    tags."""
 
     def __init__(self, sentences: Iterable[MarkedSentence]) -> None:
         self.project: frozenset[str] = frozenset()  # a project's list; empty: none
         self._first: set[str] = set()
-        self._confirmed: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)  # by tags of word and head
+        # by tags of word and head
+        self._confirmed: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for marked in sentences:
             self._first.update(arc.label for arc in marked.arcs if arc.label != NO_LABEL)
             self.enter(marked)
@@ -53,7 +55,8 @@ class Relations:
     def fault(self, relation: str) -> str:
         """Why somebody should check a relation; empty if it is known.
 
-        Languages have subtypes of their own: but for the usual ones, one is known as soon as the file has it.
+        Languages have subtypes of their own: but for the usual ones, one is known as soon as the
+        file has it.
         """
         known = self._known()
         if relation in (self.project or known):
@@ -66,7 +69,8 @@ class Relations:
         return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(known))}"
 
     def offered(self, tag: str, head_tag: str) -> list[str]:
-        """All known relations, by how often they are confirmed between these tags, anywhere, and in UD.
+        """All known relations, by how often they are confirmed between these tags, anywhere, and in
+        UD.
 
         Subtypes that the file does not have come last.
         """
@@ -76,7 +80,10 @@ class Relations:
         here = self._confirmed.get((tag, head_tag), Counter())
         in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._known()}
         new = {*USUAL} - self._first
-        return sorted(in_ud, key=lambda r: (-here[r], -anywhere[r], r in new and USUAL.index(r) + 1, in_ud[r], r))
+        return sorted(
+            in_ud,
+            key=lambda r: (-here[r], -anywhere[r], r in new and USUAL.index(r) + 1, in_ud[r], r),
+        )
 
     def unlisted(self) -> list[str]:
         """The known relations that are not in the project's list, if there is one."""

@@ -82,11 +82,16 @@ def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     found = layout.comments
     if not any(map(_SENT_ID.fullmatch, found)):
         found[:0] = filter(_SENT_ID.fullmatch, other.comments)
-    for comment in other.comments:  # the second's own name and text go; translations and notes are joined
+    # the second's own name and text go; translations and notes are joined
+    for comment in other.comments:
         if _OWN.fullmatch(comment) or comment in found:
             continue
         key, sign, value = comment.partition("=")
-        same = [k for k, mine in enumerate(found) if sign and mine.partition("=")[0].strip() == key.strip()]
+        same = [
+            k
+            for k, mine in enumerate(found)
+            if sign and mine.partition("=")[0].strip() == key.strip()
+        ]
         if same and comment != FLAG:
             found[same[0]] += " " + value.strip()
         else:

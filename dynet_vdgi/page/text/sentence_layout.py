@@ -1,7 +1,7 @@
 """A sentence whose words can be split, joined and moved.
 
-What refers to a word's place (HEAD, DEPS, multiword tokens, empty nodes) refers to the word itself; `block`
-numbers everything again.
+What refers to a word's place (HEAD, DEPS, multiword tokens, empty nodes) refers to the word itself;
+`block` numbers everything again.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class SentenceLayout:
             if "-" in columns[ID]:
                 spans.append(columns)
             elif "." in columns[ID]:
-                nodes[columns[ID]] = empty = Empty(layout.words[-1] if layout.words else None, columns)
+                nodes[columns[ID]] = empty = Empty(
+                    layout.words[-1] if layout.words else None, columns
+                )
                 layout.empties.append(empty)
             else:
                 nodes[columns[ID]] = word = Word(next(numbers), columns)
@@ -96,7 +98,10 @@ class SentenceLayout:
 
     def block(self) -> str:
         """The lines of the sentence, numbered, and an empty line."""
-        names: dict[Node, str] = {ROOT: "0", **{word: str(k) for k, word in enumerate(self.words, 1)}}
+        names: dict[Node, str] = {
+            ROOT: "0",
+            **{word: str(k) for k, word in enumerate(self.words, 1)},
+        }
         after: dict[Word | None, list[Empty]] = {}
         for empty in self.empties:
             after.setdefault(empty.after, []).append(empty)
@@ -137,10 +142,13 @@ class SentenceLayout:
                 current = None
 
     def text(self) -> str:
-        """The text that the tokens make up: forms, with a blank after each that has no SpaceAfter=No."""
+        """The text that the tokens make up: forms, with a blank after each that has no
+        SpaceAfter=No."""
         pieces = []
         for token in self.tokens():
-            pieces.append(token.columns[FORM] + (" " if has_space_after(token.columns[MISC]) else ""))
+            pieces.append(
+                token.columns[FORM] + (" " if has_space_after(token.columns[MISC]) else "")
+            )
         return "".join(pieces).rstrip(" ")
 
     def set_text(self, text: str) -> None:

@@ -1,4 +1,5 @@
-"""A person's changes to tokens: words are split and joined, multiword tokens made and removed, spaces and forms set.
+"""A person's changes to tokens: words are split and joined, multiword tokens made and removed,
+spaces and forms set.
 
 A new word has no UPOS, lemma or features, because nobody has given them.
 """
@@ -14,7 +15,16 @@ from dynet_vdgi.conllu.faults import has_stray_space
 from dynet_vdgi.conllu.guess_marks import CHANCES, HEAD_BY, LABEL_BY, without
 from dynet_vdgi.page.text.joined_misc import LIKE_FORMS, joined
 from dynet_vdgi.page.text.marked import COLUMN_MARKS, MARKS, NOTHING, ChangeError
-from dynet_vdgi.page.text.sentence_layout import DEPREL, FORM, LEMMA, MISC, Range, SentenceLayout, Word, has_space_after
+from dynet_vdgi.page.text.sentence_layout import (
+    DEPREL,
+    FORM,
+    LEMMA,
+    MISC,
+    Range,
+    SentenceLayout,
+    Word,
+    has_space_after,
+)
 from dynet_vdgi.page.text.word_columns import NO_TEXT
 
 LONGEST_FORM = 200
@@ -32,7 +42,8 @@ _OFFSETS = ("TokenRange=", "start_char=", "end_char=")
 _JOINER = "\u200d"
 
 _EXPRESSIONS = re.compile(r"[0-9]+(?::[^;|]+)?(?:;[0-9]+(?::[^;|]+)?)*")
-"""Expressions of several words that a word is in, as PARSEME has them: a number, and the kind at the first word."""
+"""Expressions of several words that a word is in, as PARSEME has them: a number, and the kind at
+the first word."""
 
 
 def with_space(misc: str, is_there: bool) -> str:
@@ -41,13 +52,24 @@ def with_space(misc: str, is_there: bool) -> str:
     >>> with_space("A=b|SpaceAfter=No", True), with_space("_", False)
     ('A=b', 'SpaceAfter=No')
     """
-    parts = [p for p in misc.split("|") if p != NOTHING and not p.startswith(("SpaceAfter=", "SpacesAfter="))]
-    kept = [p for p in misc.split("|") if p.startswith("SpacesAfter=")] if is_there else ["SpaceAfter=No"]
+    parts = [
+        p
+        for p in misc.split("|")
+        if p != NOTHING and not p.startswith(("SpaceAfter=", "SpacesAfter="))
+    ]
+    kept = (
+        [p for p in misc.split("|") if p.startswith("SpacesAfter=")]
+        if is_there
+        else ["SpaceAfter=No"]
+    )
     return "|".join([*parts, *kept]) or NOTHING
 
 
-def change(layout: SentenceLayout, what: str, place: int, value: Any, new_wids: Iterable[int]) -> None:
-    """Makes a change within a sentence; the comment `# text` follows the tokens. Raises: ChangeError."""
+def change(
+    layout: SentenceLayout, what: str, place: int, value: Any, new_wids: Iterable[int]
+) -> None:
+    """Makes a change within a sentence; the comment `# text` follows the tokens. Raises:
+    ChangeError."""
     before = layout.text()
     if what == "range":
         set_range(layout, value)
@@ -71,7 +93,8 @@ def change(layout: SentenceLayout, what: str, place: int, value: Any, new_wids: 
 
 
 def form_of(value: Any, *, of_range: bool = False) -> str:
-    """A form that a person has typed. Raises: ChangeError, CoNLL-U cannot hold it, or UD forbids it."""
+    """A form that a person has typed. Raises: ChangeError, CoNLL-U cannot hold it, or UD forbids
+    it."""
     if type(value) is not str or not value or has_stray_space(value) or len(value) > LONGEST_FORM:
         expected = f"up to {LONGEST_FORM} letters, single blanks inside"
         raise ChangeError(f"{str(value)[:20]!r} is no form ({expected})")
@@ -84,7 +107,8 @@ def form_of(value: Any, *, of_range: bool = False) -> str:
 
 
 def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int]) -> None:
-    """Splits a word after so many letters, or into forms; forms outside a multiword token become one."""
+    """Splits a word after so many letters, or into forms; forms outside a multiword token become
+    one."""
     if type(value) is int:
         value = past_marks(word.form, value)
         if not 0 < value < len(word.form):
@@ -98,7 +122,9 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
     own = without(misc, (*COLUMN_MARKS, *_SPACES, *_OFFSETS))
     n_columns = len(word.columns)
     columns = [*[NOTHING] * 7, "dep" if has_head else NOTHING, *[NOTHING] * (n_columns - 8)]
-    rest = [Word(wid, [*columns], word if has_head else None) for wid, _ in zip(new_wids, forms[1:])]
+    rest = [
+        Word(wid, [*columns], word if has_head else None) for wid, _ in zip(new_wids, forms[1:])
+    ]
     for part, form in zip((word, *rest), forms):
         part.columns[FORM] = form
     word.columns[LEMMA], word.columns[MISC] = NOTHING, own
@@ -120,7 +146,8 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
 
 
 def past_marks(form: str, place: int) -> int:
-    """The place, or one behind the marks that stand on the letter before it: no letter is cut from its marks.
+    """The place, or one behind the marks that stand on the letter before it: no letter is cut from
+    its marks.
 
     >>> past_marks("a\N{COMBINING ACUTE ACCENT}b", 1), past_marks("ab", 1)
     (2, 1)
@@ -128,7 +155,8 @@ def past_marks(form: str, place: int) -> int:
     while 0 < place < len(form):
         kind = unicodedata.category(form[place])
         is_mark = kind[0] == "M" or form[place] == _JOINER
-        if not is_mark and not (kind == "So" and form[place - 1] == _JOINER):  # one picture of several
+        # one picture of several
+        if not is_mark and not (kind == "So" and form[place - 1] == _JOINER):
             break
         place += 1
     return place
@@ -142,7 +170,8 @@ def _of_range(form: str, misc: str, n_columns: int) -> list[str]:
 def joined_extra(one: Sequence[str], other: Sequence[str]) -> list[str]:
     """The columns after MISC of two words that become one: what either has, or both values.
 
-    PARSEME's numbers of expressions have semicolons between them, other values bars; `*` is its word for none.
+    PARSEME's numbers of expressions have semicolons between them, other values bars; `*` is its
+    word for none.
 
     >>> joined_extra(["*", "1:VID", "x"], ["2", "1", "y"])
     ['2', '1:VID', 'x|y']
@@ -215,10 +244,16 @@ def set_range(layout: SentenceLayout, value: Any) -> None:
     """Makes the words of two places a multiword token of a form; "" as the form: makes it none."""
     is_sound = isinstance(value, list) and [type(v) for v in value] == [int, int, str]
     if not is_sound or not 1 <= value[0] < value[1] <= len(layout.words):
-        raise ChangeError("a multiword token is from one word to a later one, with its form: [3, 4, 'du']")
+        raise ChangeError(
+            "a multiword token is from one word to a later one, with its form: [3, 4, 'du']"
+        )
     covered = layout.words[value[0] - 1 : value[1]]
     spans = {id(span): span for word in covered if (span := layout.range_of(word))}
-    same = [s for s in spans.values() if len(spans) == 1 and (s.first, s.last) == (covered[0], covered[-1])]
+    same = [
+        s
+        for s in spans.values()
+        if len(spans) == 1 and (s.first, s.last) == (covered[0], covered[-1])
+    ]
     if not value[2]:
         if not same:
             raise ChangeError(f"there is no multiword token {value[0]}-{value[1]}")

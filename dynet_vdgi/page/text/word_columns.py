@@ -22,9 +22,13 @@ from dynet_vdgi.page.text.marked import (
 
 LONGEST = 200
 
-_FEATURE = re.compile(r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)")
+_FEATURE = re.compile(
+    r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
+)
 
-_EXPECTED = "expected such as Case=Nom|Number=Sing: names and values begin with a capital or a digit"
+_EXPECTED = (
+    "expected such as Case=Nom|Number=Sing: names and values begin with a capital or a digit"
+)
 
 NO_TEXT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
 """Characters that no form, lemma or note may have: line ends, other controls, halves of characters."""
@@ -52,7 +56,9 @@ class Column(NamedTuple):
         if self.key in MarkedColumns._fields:
             changed = {self.key: new, self.by: by}
         else:
-            parts = [p for p in old.misc.split("|") if p != NOTHING and p.partition("=")[0] != self.key]
+            parts = [
+                p for p in old.misc.split("|") if p != NOTHING and p.partition("=")[0] != self.key
+            ]
             parts += [f"{self.key}={new}"] if new != NOTHING else []
             changed = {"misc": "|".join(parts) or NOTHING}
         columns[word - 1] = old._replace(**changed)
@@ -83,33 +89,45 @@ def misc(value: Any) -> str:
     """Keys of MISC with values, such as `Gloss=dog|Translit=inu`; "" for none."""
     parts = value.split("|") if _is_text(value) and value not in ("", NOTHING) else []
     keys = [part.partition("=")[0] for part in parts]
-    wrong = [part for part in parts if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_kept(part)]
+    wrong = [
+        part for part in parts if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_kept(part)
+    ]
     if not _is_text(value) or wrong:
         message = "expected such as Gloss=dog|Translit=inu; spaces, notes and who confirmed what are set elsewhere"
-        raise ChangeError(f"{wrong[0] if wrong else str(value)[:30]!r} cannot be in MISC ({message})")
+        raise ChangeError(
+            f"{wrong[0] if wrong else str(value)[:30]!r} cannot be in MISC ({message})"
+        )
     if repeated := [key for k, key in enumerate(keys) if key in keys[:k]]:
-        raise ChangeError(f"{repeated[0]} is there twice in MISC: write its values as one, such as Gloss=dog,hound")
+        raise ChangeError(
+            f"{repeated[0]} is there twice in MISC: write its values as one, such as Gloss=dog,hound"
+        )
     return value or NOTHING
 
 
 def tag(value: Any) -> str:
     """UPOS: one of UD's 17 tags."""
     if type(value) is not str or value not in UD2_TAGS:
-        raise ChangeError(f"{str(value)[:20]!r} is no tag (there are: {', '.join(sorted(UD2_TAGS))})")
+        raise ChangeError(
+            f"{str(value)[:20]!r} is no tag (there are: {', '.join(sorted(UD2_TAGS))})"
+        )
     return value
 
 
 def xpos(value: Any) -> str:
     """XPOS; "" for none."""
     if not _is_text(value) or any(map(str.isspace, value)):
-        raise ChangeError(f"{str(value)[:20]!r} is no XPOS (up to {LONGEST} letters without blanks)")
+        raise ChangeError(
+            f"{str(value)[:20]!r} is no XPOS (up to {LONGEST} letters without blanks)"
+        )
     return value or NOTHING
 
 
 def lemma(value: Any) -> str:
     """LEMMA; "" for none."""
     if not _is_text(value) or has_stray_space(value):
-        raise ChangeError(f"{str(value)[:20]!r} is no lemma (up to {LONGEST} letters, single blanks inside)")
+        raise ChangeError(
+            f"{str(value)[:20]!r} is no lemma (up to {LONGEST} letters, single blanks inside)"
+        )
     return value or NOTHING
 
 
@@ -133,17 +151,22 @@ def sorted_feats(value: Any) -> str:
         if not found:
             raise ChangeError(f"{part[:30]!r} is no feature ({_EXPECTED})")
         if found[1] in pairs:
-            raise ChangeError(f"{found[1]} is there twice: write its values with a comma, such as Case=Acc,Dat")
+            raise ChangeError(
+                f"{found[1]} is there twice: write its values with a comma, such as Case=Acc,Dat"
+            )
         pairs[found[1]] = ",".join(sorted({*found[2].split(",")}, key=str.lower))
     return "|".join(f"{name}={pairs[name]}" for name in sorted(pairs, key=str.lower))
 
 
 def merged_feats(present: str, said: str) -> str:
-    """Features after a change in words: Name=Value sets one, Name= removes it; anything else replaces all."""
+    """Features after a change in words: Name=Value sets one, Name= removes it; anything else
+    replaces all."""
     name, sign, value = said.partition("=")
     if not sign or "|" in said:
         return said
-    kept = [part for part in present.split("|") if part != NOTHING and part.partition("=")[0] != name]
+    kept = [
+        part for part in present.split("|") if part != NOTHING and part.partition("=")[0] != name
+    ]
     return "|".join([*kept, said] if value else kept)
 
 

@@ -1,7 +1,7 @@
 """Connections to the page's server: idle and slow ones are closed, so that they keep nobody out.
 
-uvicorn limits how long a connection may be idle after an answer, but not how long a request may take to arrive,
-nor how many connections may be open, of which a process has some hundreds.
+uvicorn limits how long a connection may be idle after an answer, but not how long a request may
+take to arrive, nor how many connections may be open, of which a process has some hundreds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def most_connections() -> int:
 
 
 class Connection(H11Protocol):
-    """A connection that is closed where its request does not arrive in time, or to make room for another."""
+    """A connection that is closed where its request does not arrive in time, or to make room for
+    another."""
 
     _timer: asyncio.TimerHandle | None = None
     _since = 0.0
@@ -47,7 +48,11 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > most_connections():
-            waiting = [each for each in self.connections if isinstance(each, Connection) and each.is_waiting]
+            waiting = [
+                each
+                for each in self.connections
+                if isinstance(each, Connection) and each.is_waiting
+            ]
             min(waiting, key=lambda each: each._since)._end()
 
     def data_received(self, data: bytes) -> None:

@@ -1,9 +1,9 @@
 """Requirements on every request, and headers of every answer: only this program's page may ask.
 
-The address contains a random token, so that no other page or user of the computer knows it. `Host` must
-be this server with its port, so that the name of another site cannot be made to point here (Starlette's
-TrustedHostMiddleware takes any port); `Origin`, if present, must be this page. No other page may read or
-change anything. Nothing is loaded from anywhere else.
+The address contains a random token, so that no other page or user of the computer knows it. `Host`
+must be this server with its port, so that the name of another site cannot be made to point here
+(Starlette's TrustedHostMiddleware takes any port); `Origin`, if present, must be this page. No
+other page may read or change anything. Nothing is loaded from anywhere else.
 
 A tunnel or a proxy in front of the server has another name, which the user has to allow (`Reach`).
 """
@@ -39,8 +39,10 @@ _SHOWABLE = re.compile(r"[A-Za-z0-9.:\[\]-]{1,100}")
 class Reach(NamedTuple):
     """How the page may be reached besides by 127.0.0.1 and its port."""
 
-    hosts: tuple[str, ...] = ()  # as in the header `Host`: with the port, unless it is that of http or https
-    prefix: str = ""  # a path that a proxy puts before the page's own; it may remove it from requests
+    # as in the header `Host`: with the port, unless it is that of http or https
+    hosts: tuple[str, ...] = ()
+    # a path that a proxy puts before the page's own; it may remove it from requests
+    prefix: str = ""
 
 
 class Guard:
@@ -51,7 +53,9 @@ class Guard:
         self._app, self._begin, self._prefix = app, f"/{token}/".encode(), reach.prefix
         self._own_hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self._hosts = self._own_hosts.union(reach.hosts)
-        self._origins = {f"{scheme}://{host}" for host in reach.hosts for scheme in ("http", "https")}
+        self._origins = {
+            f"{scheme}://{host}" for host in reach.hosts for scheme in ("http", "https")
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -70,7 +74,8 @@ class Guard:
             n = len(self._prefix)
             scope = {**scope, "raw_path": path[n:], "path": scope["path"][n:]}
         status, why = self._fault(scope)
-        # Read to its end before a refusal, too: closing the connection earlier resets it, and the answer may be lost.
+        # Read to its end before a refusal, too: closing the connection earlier resets it, and the
+        # answer may be lost.
         body, is_too_long = b"", False
         message: Message = {"more_body": True}
         while message.get("more_body", False):
@@ -102,11 +107,16 @@ class Guard:
         site = headers.get("sec-fetch-site", "none")
         is_navigation = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
         is_embedded = site not in ("none", "same-origin") and not is_navigation
-        if is_embedded or any(origin not in own | self._origins for origin in headers.getlist("origin")):
+        if is_embedded or any(
+            origin not in own | self._origins for origin in headers.getlist("origin")
+        ):
             return 403, "another page may not ask"
         path = scope.get("raw_path", b"").partition(b"?")[0]
         if not hmac.compare_digest(path[: len(self._begin)], self._begin):
-            return 404, "no such page; if the program was started again, open the address that it has printed"
+            return (
+                404,
+                "no such page; if the program was started again, open the address that it has printed",
+            )
         if method == "POST" and "origin" not in headers:
             return 403, "no origin"
         kind = headers.get("content-type", "").partition(";")[0].strip()

@@ -1,4 +1,5 @@
-"""What the page offers for a word, the likeliest first, and what it guesses: relations, XPOS, FEATS, lemmas."""
+"""What the page offers for a word, the likeliest first, and what it guesses: relations, XPOS,
+FEATS, lemmas."""
 
 from __future__ import annotations
 
@@ -29,8 +30,11 @@ class Choices(NamedTuple):
     xpos: Sequence[Pairs] = ()
 
 
-def offered_relations(marked: MarkedSentence, word: int, relations: Relations, choices: Choices | None) -> list[str]:
-    """The relations to offer for a word, the likeliest first: the labeller's best, then those confirmed most often.
+def offered_relations(
+    marked: MarkedSentence, word: int, relations: Relations, choices: Choices | None
+) -> list[str]:
+    """The relations to offer for a word, the likeliest first: the labeller's best, then those
+    confirmed most often.
 
     Relations that the labeller holds equally likely come with the others: it knows nothing of them.
     """
@@ -40,8 +44,11 @@ def offered_relations(marked: MarkedSentence, word: int, relations: Relations, c
     return list(dict.fromkeys([*told_apart, *relations.offered(*tags_of(marked, word))]))
 
 
-def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None) -> list[str]:
-    """The values to offer for a word's column, one of `GUESSED`: by words of the same ending, and by the tagger.
+def offered(
+    marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None
+) -> list[str]:
+    """The values to offer for a word's column, one of `GUESSED`: by words of the same ending, and
+    by the tagger.
 
     Features are also those of other languages.
 
@@ -56,13 +63,16 @@ def offered(marked: MarkedSentence, word: int, what: str, analogies: Analogies, 
     its = () if choices is None else choices.bundles if what == "feats" else choices.xpos
     said = [value for value, _ in its[word - 1]] if its else []
     usual = usual_bundles().get(shown.upos, []) if what == "feats" else []
-    ranked = chain(by_ending[:2], said[:2], by_ending, said, usual, analogies.others(shown.upos, what))
+    ranked = chain(
+        by_ending[:2], said[:2], by_ending, said, usual, analogies.others(shown.upos, what)
+    )
     return list(dict.fromkeys(value for value in ranked if what == "feats" or value != NOTHING))
 
 
 @cache
 def usual_bundles() -> dict[str, list[str]]:
-    """By tag: the features that its words have most often in other languages (experiments/feature_bundles.py)."""
+    """By tag: the features that its words have most often in other languages
+    (experiments/feature_bundles.py)."""
     found: dict[str, list[str]] = {}
     for line in BUNDLES.read_text(encoding="utf-8").splitlines()[1:]:
         tag, bundle = line.split()
@@ -70,8 +80,11 @@ def usual_bundles() -> dict[str, list[str]]:
     return found
 
 
-def put_guesses(text: AnnotatedText, marked: MarkedSentence, choices: Choices | None = None) -> None:
-    """Guesses what is missing of words of which a person has set something, by words of the same ending.
+def put_guesses(
+    text: AnnotatedText, marked: MarkedSentence, choices: Choices | None = None
+) -> None:
+    """Guesses what is missing of words of which a person has set something, by words of the same
+    ending.
 
     Where none tells, it is what the tagger would choose; a guess that is shown stays.
     """
@@ -82,7 +95,9 @@ def put_guesses(text: AnnotatedText, marked: MarkedSentence, choices: Choices | 
         own = marked.state.columns[k]
         found = text.analogies.guess(form, own._replace(upos=marked.columns[k].upos))
         if choices is not None:
-            best = [its[k][0][0] if its and its[k] else "" for its in (choices.xpos, choices.bundles)]
+            best = [
+                its[k][0][0] if its and its[k] else "" for its in (choices.xpos, choices.bundles)
+            ]
             found = Described(found.xpos or best[0], found.feats or best[1], found.lemma)
         if any(found):
             new[key] = found

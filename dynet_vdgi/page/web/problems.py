@@ -1,4 +1,5 @@
-"""Problems of a sentence: by UD's rules of form, of the tree in its file, of its enhanced dependencies."""
+"""Problems of a sentence: by UD's rules of form, of the tree in its file, of its enhanced
+dependencies."""
 
 from __future__ import annotations
 
@@ -38,13 +39,16 @@ def layout_of(marked: MarkedSentence) -> SentenceLayout:
 
 
 def deps_to_look_at(marked: MarkedSentence) -> list[int]:
-    """The words whose enhanced dependencies have heads, but not the basic one, or were made for another head."""
+    """The words whose enhanced dependencies have heads, but not the basic one, or were made for
+    another head."""
     return old_deps(marked, layout_of(marked))
 
 
 def old_deps(marked: MarkedSentence, layout: SentenceLayout) -> list[int]:
     found = []
-    for place, (word, was, head) in enumerate(zip(layout.words, marked.first.arcs, marked.heads), 1):
+    for place, (word, was, head) in enumerate(
+        zip(layout.words, marked.first.arcs, marked.heads), 1
+    ):
         is_changed = word.columns[8] != NOTHING and was.head not in (UNSET, head)
         found += [place] * (is_changed or _contradicts(word.columns[8], head))
     return found
@@ -55,5 +59,12 @@ def _contradicts(deps: str, head: int) -> bool:
 
     They may differ by UD's rules, if a word depends on an empty node or is in ellipsis.
     """
-    heads = [part.partition(":")[0] for part in deps.split("|")] if deps not in ("", NOTHING) else []
-    return bool(heads) and head >= 0 and str(head) not in heads and not any("." in number for number in heads)
+    heads = (
+        [part.partition(":")[0] for part in deps.split("|")] if deps not in ("", NOTHING) else []
+    )
+    return (
+        bool(heads)
+        and head >= 0
+        and str(head) not in heads
+        and not any("." in number for number in heads)
+    )

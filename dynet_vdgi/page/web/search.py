@@ -1,4 +1,5 @@
-"""What a person looks for in a text: words, doubts, notes, problems, queries of columns, the words of a list."""
+"""What a person looks for in a text: words, doubts, notes, problems, queries of columns, the words
+of a list."""
 
 from __future__ import annotations
 
@@ -27,34 +28,62 @@ Hit = tuple[MarkedSentence, int, str]
 
 
 def search(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
-    """What is found of a kind: all places, and the first `MOST_FOUND` in words; `seen`: see `seen_of`.
+    """What is found of a kind: all places, and the first `MOST_FOUND` in words; `seen`: see
+    `seen_of`.
 
     Raises: ChangeError, there is no such kind, or what is wrong with the query.
     """
-    hits, number = hits_of(text, kind, query), {marked.id: k for k, marked in enumerate(text.sentences)}
+    hits, number = (
+        hits_of(text, kind, query),
+        {marked.id: k for k, marked in enumerate(text.sentences)},
+    )
     shown = [
-        {"number": number[marked.id], "text": (marked.comment("text") or " ".join(marked.forms))[:LONGEST], "why": why}
+        {
+            "number": number[marked.id],
+            "text": (marked.comment("text") or " ".join(marked.forms))[:LONGEST],
+            "why": why,
+        }
         for marked, _, why in hits[:MOST_FOUND]
     ]
     places = [(marked.id, word) for marked, word, _ in hits]
-    why = "" if hits or kind != "columns" else queries.hint(queries.conditions(query), map(_rows, text.sentences))
-    return {"found": shown, "places": places, "seen": seen_of(hits), **({"hint": why} if why else {})}
+    why = (
+        ""
+        if hits or kind != "columns"
+        else queries.hint(queries.conditions(query), map(_rows, text.sentences))
+    )
+    return {
+        "found": shown,
+        "places": places,
+        "seen": seen_of(hits),
+        **({"hint": why} if why else {}),
+    }
 
 
 def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
-    """The sentences of a kind, or the words that a query of `conllu.queries` or a list finds. Raises: as `search`."""
+    """The sentences of a kind, or the words that a query of `conllu.queries` or a list finds.
+    Raises: as `search`."""
     if kind == "list":
-        of_list = ((text.by_id[number], word, why) for number, word, why in text.listed if number in text.by_id)
+        of_list = (
+            (text.by_id[number], word, why)
+            for number, word, why in text.listed
+            if number in text.by_id
+        )
         return [hit for hit in of_list if hit[1] <= len(hit[0]) and query in hit[2]]
     if kind == "columns":
         try:
             wanted = queries.conditions(query)
-            pairs = ((marked, word) for marked in text.sentences for word in queries.words_of(wanted, _rows(marked)))
+            pairs = (
+                (marked, word)
+                for marked in text.sentences
+                for word in queries.words_of(wanted, _rows(marked))
+            )
             return [(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
         except UsageError as error:
             raise ChangeError(str(error)) from None
     if kind not in KINDS:
-        raise ChangeError(f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})")
+        raise ChangeError(
+            f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})"
+        )
     listed = text.relations.project
     why_found = KINDS[kind] if kind != "problem" else partial(_problem, listed=listed)
     reasons = ((marked, why_found(marked, query.casefold())) for marked in text.sentences)
@@ -62,7 +91,8 @@ def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
 
 
 def seen_of(hits: Iterable[Hit]) -> int:
-    """A number that is another one as soon as other words, or words of changed sentences, are found."""
+    """A number that is another one as soon as other words, or words of changed sentences, are
+    found."""
     return zlib.crc32(repr([(m.id, m.edits, m.version, word) for m, word, _ in hits]).encode())
 
 
@@ -106,7 +136,9 @@ KINDS: dict[str, Callable[[MarkedSentence, str], str | None]] = {
     "doubtful": _doubtful,
     "done": lambda marked, query: "" if marked.is_done else None,
     "flagged": lambda marked, query: sentence_note(marked) if marked.is_flagged else None,
-    "note": lambda marked, query: _first([sentence_note(marked), *map(note_of, marked.state.columns)], query),
+    "note": lambda marked, query: _first(
+        [sentence_note(marked), *map(note_of, marked.state.columns)], query
+    ),
     "problem": _problem,
 }
 """For each kind, why a sentence is found; None: it is not."""

@@ -39,7 +39,9 @@ try:
 
     from dynet_vdgi.page.web.connections import QUEUE, Connection, most_connections
 except ImportError:
-    raise UsageError(f"the page needs Starlette and uvicorn: {how_to_install('annotate')}") from None
+    raise UsageError(
+        f"the page needs Starlette and uvicorn: {how_to_install('annotate')}"
+    ) from None
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -51,7 +53,12 @@ PATIENCE = 2  # seconds for requests under way when the program ends
 
 PAGE = Path(__file__).parents[1] / "static"
 
-KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+KINDS = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
 
 SCREENS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 """Variables of the environment that say that a browser can be shown."""
@@ -62,10 +69,13 @@ _PREFIX = re.compile(r"(?:/[\w.~@+-]+)+")
 
 
 def reach(hosts: Sequence[str], prefix: str) -> Reach:
-    """How the page may be reached besides 127.0.0.1. Raises: UsageError, a host or prefix is malformed."""
+    """How the page may be reached besides 127.0.0.1. Raises: UsageError, a host or prefix is
+    malformed."""
     for host in hosts:
         if not _HOST.fullmatch(host.lower()):
-            hint = "a name as in the browser's address, with its port if there is one: localhost:8000"
+            hint = (
+                "a name as in the browser's address, with its port if there is one: localhost:8000"
+            )
             raise UsageError(f"--allow-host {host!r}: {hint}")
     if prefix and not (_PREFIX.fullmatch(prefix) and prefix.isascii() and "/." not in prefix):
         raise UsageError(f"--prefix {prefix!r}: a path such as /annotate, without a / at its end")
@@ -86,7 +96,8 @@ def listening(port: int) -> socket.socket:
 
 
 class NumberConvertor(Convertor[int]):
-    """A number of an address; Starlette's own takes thousands of digits, which Python then refuses to read."""
+    """A number of an address; Starlette's own takes thousands of digits, which Python then refuses
+    to read."""
 
     regex = "[0-9]{1,9}"
 
@@ -131,7 +142,8 @@ class Page:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """The answer where something was not possible; errors may have a `status` of HTTP, and more to say."""
+    """The answer where something was not possible; errors may have a `status` of HTTP, and more to
+    say."""
     more: dict[str, Any] = getattr(error, "more", {})
     return JSONResponse({"fault": str(error), **more}, getattr(error, "status", 500))
 
@@ -150,15 +162,21 @@ def asked(request: Request, name: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def serve(page: Page, listener: socket.socket, announce: Callable[[str], None], reached: Reach | None) -> None:
-    """Serves a page until the program is interrupted; calls `announce` with the address when it is there."""
+def serve(
+    page: Page, listener: socket.socket, announce: Callable[[str], None], reached: Reach | None
+) -> None:
+    """Serves a page until the program is interrupted; calls `announce` with the address when it is
+    there."""
     reached = reached or Reach()
     port, token = listener.getsockname()[1], secrets.token_urlsafe(24)
     app = Guard(page.app(token), token, port, reached)
-    config = uvicorn.Config(app, log_level="critical", access_log=False, server_header=False, ws="none")
+    config = uvicorn.Config(
+        app, log_level="critical", access_log=False, server_header=False, ws="none"
+    )
     config.lifespan = "off"
     config.http = Connection
-    config.backlog = max(1, most_connections() // 4)  # which are accepted at once, before any is closed
+    # which are accepted at once, before any is closed
+    config.backlog = max(1, most_connections() // 4)
     config.timeout_graceful_shutdown = PATIENCE
     server = uvicorn.Server(config)
 
@@ -171,18 +189,23 @@ def serve(page: Page, listener: socket.socket, announce: Callable[[str], None], 
                 listener.listen(QUEUE)
                 announce(f"http://{ADDRESS}:{port}{reached.prefix}/{token}/")
                 for host in reached.hosts:
-                    logger.info("from elsewhere: http://%s%s/%s/ (or https)", host, reached.prefix, token)
+                    logger.info(
+                        "from elsewhere: http://%s%s/%s/ (or https)", host, reached.prefix, token
+                    )
             await serving
 
-    with contextlib.suppress(KeyboardInterrupt), _hung_up(server):  # uvicorn raises it again after its end
+    # uvicorn raises it again after its end
+    with contextlib.suppress(KeyboardInterrupt), _hung_up(server):
         asyncio.run(run())
 
 
 @contextlib.contextmanager
 def _hung_up(server: uvicorn.Server) -> Iterator[None]:
-    """A block in which the end of the terminal ends the server in order, as uvicorn itself does with Ctrl-C.
+    """A block in which the end of the terminal ends the server in order, as uvicorn itself does
+    with Ctrl-C.
 
-    Afterwards the signal has the effect that it had before the block; a signal that is ignored (nohup) stays ignored.
+    Afterwards the signal has the effect that it had before the block; a signal that is ignored
+    (nohup) stays ignored.
     """
     number = getattr(signal, "SIGHUP", None)
     is_main = threading.current_thread() is threading.main_thread()
@@ -208,18 +231,23 @@ def _hung_up(server: uvicorn.Server) -> Iterator[None]:
 def announcing(opens_browser: bool) -> Iterator[Callable[[str], None]]:
     """A function that prints an address and, if wanted, opens it in a browser.
 
-    Every user of the computer can read the command line of a browser. So it is given the name of a file,
-    which only this user can read and which leads on to the address. The file is there as long as the block
-    lasts.
+    Every user of the computer can read the command line of a browser. So it is given the name of a
+    file, which only this user can read and which leads on to the address. The file is there as long
+    as the block lasts.
     """
     with contextlib.ExitStack() as stack:
 
         def announce(address: str) -> None:
             print(address, flush=True)
             logger.info("the page is there; end with Ctrl-C")
-            # Where there is no screen, a browser that shows text would share the terminal with this program.
-            if opens_browser and (sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))):
-                folder = stack.enter_context(TemporaryDirectory(prefix="vdgi-", ignore_cleanup_errors=True))
+            # Where there is no screen, a browser that shows text would share the terminal with this
+            # program.
+            if opens_browser and (
+                sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
+            ):
+                folder = stack.enter_context(
+                    TemporaryDirectory(prefix="vdgi-", ignore_cleanup_errors=True)
+                )
                 page = Path(folder, "open.html")
                 there = escape(address)
                 page.touch(0o600)

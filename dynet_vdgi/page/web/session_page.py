@@ -37,7 +37,8 @@ class ChangeOrder(Struct):
     word: int = 0
     value: int | str | bool | list[int | str | bool] = 0
     anyway: bool = False
-    query: str = ""  # of words that are to be changed, and the number with which the page has seen them
+    # of words that are to be changed, and the number with which the page has seen them
+    query: str = ""
     seen: int = 0
 
 
@@ -88,7 +89,8 @@ class SessionPage(Page):
         return JSONResponse(content)
 
     async def next(self, request: Request) -> Response:
-        """The id of the next sentence, null if all are done; or of the one with a `number` in the file."""
+        """The id of the next sentence, null if all are done; or of the one with a `number` in the
+        file."""
         number = asked(request, "number")
         if number is not None:
             if number >= len(self._text.sentences):
@@ -122,7 +124,9 @@ class SessionPage(Page):
         what = request.query_params.get("what", "")
         if what == "split":
             form, sentences = marked.forms[word - 1], tuple(self._text.sentences)
-            return JSONResponse({"values": await asyncio.to_thread(self._text.splits.offered, form, sentences)})
+            return JSONResponse(
+                {"values": await asyncio.to_thread(self._text.splits.offered, form, sentences)}
+            )
         choices = await self._live.choices(marked, waits=False)
         return JSONResponse({"values": offered(marked, word, what, self._text.analogies, choices)})
 
@@ -130,7 +134,9 @@ class SessionPage(Page):
         """The relations to offer for a word, the likeliest first."""
         marked, word = self._word(request)
         choices = await self._live.choices(marked)
-        return JSONResponse({"relations": offered_relations(marked, word, self._text.relations, choices)})
+        return JSONResponse(
+            {"relations": offered_relations(marked, word, self._text.relations, choices)}
+        )
 
     def _word(self, request: Request) -> tuple[MarkedSentence, int]:
         """The sentence and the word that are asked about. Raises: ChangeError, there is none."""
@@ -154,7 +160,9 @@ class SessionPage(Page):
             return await self._after_change(now[0], {"moved_to": now} if len(now) > 1 else {})
         hits = await asyncio.to_thread(hits_of, self._text, "columns", order.query)
         if not hits or seen_of(hits) != order.seen:
-            raise StaleError("Other words are found by now. Please look at them, and ask once more.")
+            raise StaleError(
+                "Other words are found by now. Please look at them, and ask once more."
+            )
         words = [(marked.id, word) for marked, word, _ in hits]
         now = self._live.change(order.sentence, seen, order.what, 0, value, words)
         return await self._after_change(now[0] if now else order.sentence, {"changed": len(now)})
@@ -172,12 +180,15 @@ class SessionPage(Page):
         return await self._after_change(number, {"went": {"what": step.what, "word": step.word}})
 
     async def _after_change(self, number: int, more: Mapping[str, Any]) -> Response:
-        """The sentence, or the first sentence that a change leaves, and `more`; nothing is waited for."""
+        """The sentence, or the first sentence that a change leaves, and `more`; nothing is waited
+        for."""
         marked = self._text.of_id(number)
         put_guesses(self._text, marked)
         return self._shown(number, await self._live.choices(marked, waits=False), more)
 
-    def _shown(self, number: int, choices: Choices | None, more: Mapping[str, Any] | None = None) -> Response:
+    def _shown(
+        self, number: int, choices: Choices | None, more: Mapping[str, Any] | None = None
+    ) -> Response:
         marked = self._text.of_id(number)
         place = self._text.number(marked)
         content = shown_sentence(place, marked, choices, self._text.relations.project)

@@ -1,4 +1,5 @@
-"""What the page shows of a sentence: its words with what was said of them, its comments, and its problems."""
+"""What the page shows of a sentence: its words with what was said of them, its comments, and its
+problems."""
 
 from __future__ import annotations
 
@@ -26,14 +27,20 @@ TAGS = _TAGS.split()
 
 
 def shown_sentence(
-    number: int, marked: MarkedSentence, choices: Choices | None = None, listed: Collection[str] = ()
+    number: int,
+    marked: MarkedSentence,
+    choices: Choices | None = None,
+    listed: Collection[str] = (),
 ) -> dict[str, Any]:
-    """A sentence for the page; `number` is its place in the file, from 0; `listed`: see `problems_of`."""
+    """A sentence for the page; `number` is its place in the file, from 0; `listed`: see
+    `problems_of`."""
     layout = layout_of(marked)
     place = {word: k for k, word in enumerate(layout.words, 1)}
     space_after = dict.fromkeys(layout.words, False)
     for token in layout.tokens():
-        space_after[token.last if isinstance(token, Range) else token] = has_space_after(token.columns[9])
+        space_after[token.last if isinstance(token, Range) else token] = has_space_after(
+            token.columns[9]
+        )
     problems: dict[str, list[dict[str, Any]]] = {}
     for problem in problems_of(marked, listed):
         problems.setdefault(problem.rule, []).append({"word": problem.word, "text": problem.text})
@@ -54,7 +61,8 @@ def shown_sentence(
         "note": sentence_note(marked),
         "flag": marked.is_flagged,
         "ranges": [
-            {"from": place[span.first], "to": place[span.last], "form": span.columns[1]} for span in layout.ranges
+            {"from": place[span.first], "to": place[span.last], "form": span.columns[1]}
+            for span in layout.ranges
         ],
         "empty": [
             {
@@ -72,7 +80,8 @@ def shown_sentence(
 
 
 def _translation(marked: MarkedSentence) -> tuple[str, str]:
-    """The name and the text of the first comment with a translation, such as `text_en` or `text[eng]`."""
+    """The name and the text of the first comment with a translation, such as `text_en` or
+    `text[eng]`."""
     found = filter(None, map(_TRANSLATION.fullmatch, marked.state.comments))
     return next(((match[1], match[2]) for match in found), ("", ""))
 
@@ -89,8 +98,14 @@ def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any
     k = place - 1
     arc, said, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
     sure = marked.sure[k] if marked.sure else None
-    others = [(what, column) for what, column in COLUMNS.items() if column.key not in MarkedColumns._fields]
-    more = [{"what": what, "title": column.title, "value": column.of(said)} for what, column in others]
+    others = [
+        (what, column)
+        for what, column in COLUMNS.items()
+        if column.key not in MarkedColumns._fields
+    ]
+    more = [
+        {"what": what, "title": column.title, "value": column.of(said)} for what, column in others
+    ]
     return {
         "wid": marked.wids[k],
         "form": marked.forms[k],
@@ -116,4 +131,6 @@ def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any
 def _tags(pairs: Pairs) -> list[list[Any]]:
     """All tags, first the tags that the tagger knows."""
     known = {name for name, _ in pairs}
-    return [[name, round(p, 3)] for name, p in pairs] + [[name, 0.0] for name in TAGS if name not in known]
+    return [[name, round(p, 3)] for name, p in pairs] + [
+        [name, 0.0] for name in TAGS if name not in known
+    ]

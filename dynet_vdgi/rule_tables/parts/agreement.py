@@ -2,8 +2,9 @@
 
 agreement = 1 ADJ DET NUM | NOUN PROPN PRON ; by Case Gender Number
 
-An arc to a word of the first group from a head of the second loses this weight if their FEATS share one
-of these features but none of its values; if all shared features agree, the arc gains 0.3 of the weight.
+An arc to a word of the first group from a head of the second loses this weight if their FEATS share
+one of these features but none of its values; if all shared features agree, the arc gains 0.3 of the
+weight.
 """
 
 from __future__ import annotations
@@ -32,15 +33,22 @@ def _agreement(one: str, other: str, names: tuple[str, ...]) -> float:
     return AGREES if shared else 0.0
 
 
-def _add_of_agreement(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_of_agreement(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     (readings, numbers), names = views.numbered(with_feats=True), setting.names("by")
     feats = [feats for _, feats in readings]
     has_feats = np.array([value != NO_VALUE for value in feats])[numbers]
     words, heads = (views.flags(group) & has_feats for group in setting.groups)
     s, head, word = np.nonzero(heads[:, :, None] & words[:, None])
     pairs = (numbers[s, word] * len(feats) + numbers[s, head]).tolist()
-    known = {pair: _agreement(feats[pair // len(feats)], feats[pair % len(feats)], names) for pair in set(pairs)}
+    known = {
+        pair: _agreement(feats[pair // len(feats)], feats[pair % len(feats)], names)
+        for pair in set(pairs)
+    }
     arcs[s, head, word] += setting.weight * np.array([known[pair] for pair in pairs])
 
 
-AGREEMENT_KINDS = (Kind("agreement", Syntax(("words", "heads"), {"by": "names"}), add=_add_of_agreement),)
+AGREEMENT_KINDS = (
+    Kind("agreement", Syntax(("words", "heads"), {"by": "names"}), add=_add_of_agreement),
+)

@@ -2,19 +2,19 @@
 
 relative clause = 5 PRON[PronType=Rel] SCONJ[PronType=Rel] | NOUN PROPN PRON DET | VERB ; within 4
 
-Let r be a relative word, h the nearest word of the second group at most this many words before it, and v
-the first verb after it. The arc h > v gains the weight, ROOT > v loses half, v > r gains half, and arcs
-to r from words before it lose half.
+Let r be a relative word, h the nearest word of the second group at most this many words before it,
+and v the first verb after it. The arc h > v gains the weight, ROOT > v loses half, v > r gains
+half, and arcs to r from words before it lose half.
 
 linker = 1.5 PRON SCONJ | VERB ; share .7 ; after .3
 
-Forms of the first group that begin clauses within sentences in the text, mostly after nouns, are treated
-in the same way.
+Forms of the first group that begin clauses within sentences in the text, mostly after nouns, are
+treated in the same way.
 
 participle = 5 VERB[VerbForm=Part] | NOUN PROPN PRON | ADJ ; aux AUX
 
-A word of the first group just after one of the second or third, with no auxiliary from 3 words before it
-to the next word, depends on the nearest word of the second group before it.
+A word of the first group just after one of the second or third, with no auxiliary from 3 words
+before it to the next word, depends on the nearest word of the second group before it.
 
 adnominal = 5 VERB | NOUN PROPN
 
@@ -23,7 +23,8 @@ anything else: such a verb depends on the first noun within 4 words after it.
 
 non-finite = 2.5 VERB[VerbForm=Inf|Conv] | AUX ; finite VERB[VerbForm=Fin] VERB[-VerbForm]
 
-A word of the first group with no auxiliary near it is no root, and gains this from verbs further right.
+A word of the first group with no auxiliary near it is no root, and gains this from verbs further
+right.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ from dynet_vdgi.rule_tables.views import SideBySide, View, WordType, last_morph
 from dynet_vdgi.system.array_types import Floats
 
 
-def _add_relative(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_relative(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     words, antecedents, verbs = setting.groups
     within, weight = int(setting.number("within", 4)), setting.weight
     for s, word in views.places(words):
@@ -96,7 +99,9 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
     heads: list[int] = []
     while before >= 0 and view.read[before] in (*NOUNS, "PRON", "ADJ", "ADP", "DET", "NUM"):
         tag = view.read[before]
-        if not heads and not any(view.read[i] in ("NOUN", "PROPN", "PRON", "ADJ") for i in range(before, word)):
+        if not heads and not any(
+            view.read[i] in ("NOUN", "PROPN", "PRON", "ADJ") for i in range(before, word)
+        ):
             break
         if tag in NOUNS or (tag == "PRON" and not heads):
             heads.append(before)
@@ -118,7 +123,9 @@ def _read_linkers(views: SideBySide, setting: Setting, text: Text) -> None:
                     view.symbols[verb] = setting.names("symbol")[0]
 
 
-def _add_linkers(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_linkers(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     for s, view in enumerate(views.views):
         for word, (verb, heads) in view.linked.items():
             if verb in view.placed:
@@ -130,7 +137,9 @@ def _add_linkers(views: SideBySide, setting: Setting, text: Text, roots: Floats,
             view.placed.add(verb)
 
 
-def _add_participles(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_participles(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     participles, nominals, others = setting.groups
     aux = views.flags(setting.group("aux"))
     for s, word in views.places(participles):
@@ -147,7 +156,8 @@ def _add_participles(views: SideBySide, setting: Setting, text: Text, roots: Flo
 
 @lru_cache(maxsize=1 << 14)
 def verb_form(word: WordType) -> str:
-    """The form of a verb, without knowledge of the language: VerbForm and Case, else the last morph."""
+    """The form of a verb, without knowledge of the language: VerbForm and Case, else the last
+    morph."""
     _, feats, xpos = word
     forms = features_of(feats).get("VerbForm")
     if forms:
@@ -163,7 +173,9 @@ def _measure_adnominal(views: Sequence[View], setting: Setting, text: Text) -> d
             if verbs.has(tag):
                 has_noun = word + 1 < view.n and nouns.has(view.tags[word + 1])
                 counts[verb_form(view.words[word])][has_noun or 0] += 1
-    return {form: round(math.log((yes + 2) / (no + 2)), 4) for form, (no, yes) in sorted(counts.items())}
+    return {
+        form: round(math.log((yes + 2) / (no + 2)), 4) for form, (no, yes) in sorted(counts.items())
+    }
 
 
 def is_adnominal(word: WordType, setting: Setting, text: Text) -> bool:
@@ -178,7 +190,9 @@ def _read_adnominal(views: SideBySide, setting: Setting, text: Text) -> None:
                 view.symbols[word] += "+a"
 
 
-def _add_adnominal(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_adnominal(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     verbs, nouns = setting.groups
     for s, word in views.places(verbs):
         view = views.views[s]
@@ -200,7 +214,9 @@ def _measure_auxiliaries(views: Sequence[View], setting: Setting, text: Text) ->
     return round(math.log((right + 5) / (left + 5)), 4)
 
 
-def _add_non_finite(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_non_finite(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     aux, heads = views.flags(setting.groups[1]), views.flags(setting.group("verb")).copy()
     is_finite = np.any(aux | views.flags(setting.group("finite")), axis=1)
     side = text.found[setting.name]
@@ -219,7 +235,11 @@ def _add_non_finite(views: SideBySide, setting: Setting, text: Text, roots: Floa
 
 
 CLAUSES_KINDS = (
-    Kind("relative clause", Syntax(("relatives", "nominals", "verbs"), {"within": "number"}), add=_add_relative),
+    Kind(
+        "relative clause",
+        Syntax(("relatives", "nominals", "verbs"), {"within": "number"}),
+        add=_add_relative,
+    ),
     Kind(
         "linker",
         Syntax(("tags", "verbs"), {"share": "number", "after": "number", "symbol": "names"}),
@@ -227,7 +247,11 @@ CLAUSES_KINDS = (
         _read_linkers,
         _add_linkers,
     ),
-    Kind("participle", Syntax(("participles", "nominals", "others"), {"aux": "tags"}), add=_add_participles),
+    Kind(
+        "participle",
+        Syntax(("participles", "nominals", "others"), {"aux": "tags"}),
+        add=_add_participles,
+    ),
     Kind(
         "adnominal",
         Syntax(("verbs", "nouns")),

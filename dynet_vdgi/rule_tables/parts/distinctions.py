@@ -1,8 +1,8 @@
 """Symbols of the model: words that a table treats differently also differ for the model.
 
 distinguish = VERB AUX ; by VerbForm VERB with VerbForm=Part is the symbol VERB+Part distinguish =
-PRON[PronType=Rel] ; as Rel ... is PRON+Rel read = ADJ[VerbForm=Part] ; as VERB is read as VERB, and the
-symbol is VERB+ADJ
+PRON[PronType=Rel] ; as Rel ... is PRON+Rel read = ADJ[VerbForm=Part] ; as VERB is read as VERB, and
+the symbol is VERB+ADJ
 
 Words that a part reads as another tag keep the symbol of that tag.
 """

@@ -4,7 +4,8 @@ Removed punctuation still separates.
 
 punctuation = 2 ; most 2
 
-The weight is taken from an arc for each place of removed punctuation between its ends, at most `most` times.
+The weight is taken from an arc for each place of removed punctuation between its ends, at most
+`most` times.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ A kind of setting is up to three functions:
     add(views, setting, text, roots, arcs)          adds to log-potentials of the root arcs (k, n) and of the
                                                     others (k, n, n), by head and dependent
 
-The last two get k sentences at once, because NumPy is as quick with many as with one; so they loop over the few
-words that they concern, not over sentences.
+The last two get k sentences at once, because NumPy is as quick with many as with one; so they loop
+over the few words that they concern, not over sentences.
 
-`text.found[setting.name]` holds the setting's own findings. Order matters for `read` only, and is that of
-`KINDS` in the package.
+`text.found[setting.name]` holds the setting's own findings. Order matters for `read` only, and is
+that of `KINDS` in the package.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Add = Callable[[SideBySide, Setting, Text, Floats, Floats], None]
 class Kind:
     """A kind of setting.
 
-    `needs_gaps`: it has no effect in a text without traces of punctuation. `only_symbols`: what it reads
-    changes symbols only, not what others add.
+    `needs_gaps`: it has no effect in a text without traces of punctuation. `only_symbols`: what it
+    reads changes symbols only, not what others add.
     """
 
     name: str

@@ -1,13 +1,14 @@
-"""Which verbs head others, in languages whose sentences end with the main verb, preceded by other clauses.
+"""Which verbs head others, in languages whose sentences end with the main verb, preceded by other
+clauses.
 
     main verb = 2 VERB ; aux AUX ; arcs 0.5
 
-Verb forms that occur alone in their sentences are main verbs there; forms that occur only beside other verbs
-depend on them. A form consists of the FEATS or last morph of a verb, and the last two letters of the verb or
-of the last auxiliary behind it. Its score is the log of how often it is the only verb of a sentence, relative
-to how often verbs in general are, from -1.5 to 1.5: the mean over the form's known parts. The score times
-the weight is added to root arcs, and `arcs` times the difference of two verbs' scores to the arcs between
-them.
+Verb forms that occur alone in their sentences are main verbs there; forms that occur only beside
+other verbs depend on them. A form consists of the FEATS or last morph of a verb, and the last two
+letters of the verb or of the last auxiliary behind it. Its score is the log of how often it is the
+only verb of a sentence, relative to how often verbs in general are, from -1.5 to 1.5: the mean over
+the form's known parts. The score times the weight is added to root arcs, and `arcs` times the
+difference of two verbs' scores to the arcs between them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def forms_of(view: View, verb: int, setting: Setting) -> list[str]:
     while end + 1 < view.n and view.tags[end + 1] in auxiliaries and not view.gaps[end + 1]:
         end += 1
     last = view.forms[end]
-    forms = [("v" if end == verb else "a") + (last if len(last) <= LETTERS else "-" + last[-LETTERS:])]
+    forms = [
+        ("v" if end == verb else "a") + (last if len(last) <= LETTERS else "-" + last[-LETTERS:])
+    ]
     shown = _shown(view.feats[verb])
     return [*forms, shown] if shown else forms
 
@@ -50,7 +53,9 @@ def forms_of(view: View, verb: int, setting: Setting) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def _shown(column: str) -> str:
     feats = features_of(column)
-    return "|".join([f"{name}={','.join(sorted(feats[name]))}" for name in SHOWN_BY if name in feats])
+    return "|".join(
+        [f"{name}={','.join(sorted(feats[name]))}" for name in SHOWN_BY if name in feats]
+    )
 
 
 def _verbs(view: View, setting: Setting) -> list[int]:
@@ -75,24 +80,37 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
         return {}
     average = n_alone / n_verbs
     return {
-        form: round(math.log((alone[form] + HALF_WEIGHT_CASES * average) / (count + HALF_WEIGHT_CASES) / average), 4)
+        form: round(
+            math.log(
+                (alone[form] + HALF_WEIGHT_CASES * average) / (count + HALF_WEIGHT_CASES) / average
+            ),
+            4,
+        )
         for form, count in sorted(every.items())
         if count > 1
     }
 
 
 def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    found, are_verbs, scores = text.found[setting.name], np.zeros(roots.shape, bool), np.zeros(roots.shape)
+    found, are_verbs, scores = (
+        text.found[setting.name],
+        np.zeros(roots.shape, bool),
+        np.zeros(roots.shape),
+    )
     for s, view in enumerate(views.views):
         verbs = _verbs(view, setting)
         for verb in verbs if len(verbs) > 1 else ():
             known = [found[form] for form in forms_of(view, verb, setting) if form in found]
             if known:
-                scores[s, verb] = setting.weight * max(-MOST_EVIDENCE, min(MOST_EVIDENCE, sum(known) / len(known)))
+                scores[s, verb] = setting.weight * max(
+                    -MOST_EVIDENCE, min(MOST_EVIDENCE, sum(known) / len(known))
+                )
             are_verbs[s, verb] = True
     roots += scores
     both = are_verbs[:, :, None] & are_verbs[:, None]
     arcs += setting.number("arcs", 1.0) * (scores[:, :, None] - scores[:, None]) * both
 
 
-MAIN_VERBS_KINDS = (Kind("main verb", Syntax(("verbs",), {"aux": "tags", "arcs": "number"}), _measure, add=_add),)
+MAIN_VERBS_KINDS = (
+    Kind("main verb", Syntax(("verbs",), {"aux": "tags", "arcs": "number"}), _measure, add=_add),
+)

@@ -1,4 +1,5 @@
-"""The evidence of adpositions, cases and last morphs about the head of a nominal, as measured in the text.
+"""The evidence of adpositions, cases and last morphs about the head of a nominal, as measured in
+the text.
 
 markers = 1 NOUN PROPN | VERB ; over DET ADJ NUM ADV NOUN PROPN PRON ; case 1
 
@@ -11,8 +12,8 @@ to arcs from the first group and taken from arcs from the second.
 
 case = 1 Gen ; 0.3 Nom is written case = 1 NOUN PROPN ; for Gen ; weakly Nom
 
-For words of the group with a case, `markers` adds this weight if the case is among `for`, subtracts it
-otherwise, and subtracts only 0.3 of it if the case is among `weakly`.
+For words of the group with a case, `markers` adds this weight if the case is among `for`, subtracts
+it otherwise, and subtracts only 0.3 of it if the case is among `weakly`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def case_of(feats: str) -> str:
     return ",".join(sorted(features_of(feats).get("Case", ())))
 
 
-def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: bool) -> tuple[str, int, int]:
+def marker_of(
+    view: View, word: int, over: frozenset[str], has_prepositions: bool
+) -> tuple[str, int, int]:
     """A nominal's marker, and the first and last word it marks; `over`: tags of words in between."""
     tags = view.tags
     if has_prepositions:
@@ -59,7 +62,8 @@ def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: boo
             return BY_FORM + view.form(place), place, word
     elif word + 1 < view.n and tags[word + 1] == "ADP":
         end = word + 1
-        while end + 1 < view.n and tags[end + 1] == "ADP":  # of two adpositions the outer one counts
+        # of two adpositions the outer one counts
+        while end + 1 < view.n and tags[end + 1] == "ADP":
             end += 1
         return BY_FORM + view.form(end), word, end
     end = view.run_ends.get(word, word)
@@ -69,7 +73,9 @@ def marker_of(view: View, word: int, over: frozenset[str], has_prepositions: boo
 
 def log_ratio(counts: Mapping[str, int], good: Iterable[str], bad: Iterable[str]) -> float:
     """How much more often one set of tags was counted than the other, in nats."""
-    return math.log((sum(counts[t] for t in good) + FEW_CASES) / (sum(counts[t] for t in bad) + FEW_CASES))
+    return math.log(
+        (sum(counts[t] for t in good) + FEW_CASES) / (sum(counts[t] for t in bad) + FEW_CASES)
+    )
 
 
 def _measure_of_markers(views: Sequence[View], setting: Setting, text: Text) -> dict[str, float]:
@@ -86,7 +92,11 @@ def _measure_of_markers(views: Sequence[View], setting: Setting, text: Text) -> 
     good: tuple[str, ...]
     bad: tuple[str, ...]
     if text.order.asymmetry("ADP") < 0 or text.is_named(setting.names("final")):
-        counts, good, bad = after, ("NOUN", "PROPN", "ADJ", "NUM", "DET"), ("VERB", "AUX", "ADV", EDGE)
+        counts, good, bad = (
+            after,
+            ("NOUN", "PROPN", "ADJ", "NUM", "DET"),
+            ("VERB", "AUX", "ADV", EDGE),
+        )
     else:
         counts, good, bad = before, ("NOUN", "PROPN"), ("VERB", "AUX", EDGE)
     total: Counter[str] = Counter()
@@ -120,8 +130,12 @@ def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
     return max(-MOST_EVIDENCE, min(MOST_EVIDENCE, score))
 
 
-def _add_of_markers(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    scores = setting.weight * views.array((scores_of(view, setting, text) for view in views.views), 0.0)
+def _add_of_markers(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
+    scores = setting.weight * views.array(
+        (scores_of(view, setting, text) for view in views.views), 0.0
+    )
     nouns, verbs = (views.flags(group) for group in setting.groups)
     arcs += nouns[:, :, None] * scores[:, None]
     arcs -= verbs[:, :, None] * scores[:, None]

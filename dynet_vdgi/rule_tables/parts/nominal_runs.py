@@ -2,9 +2,10 @@
 
     flat run = 5 NOUN PROPN NUM PRON | NOUN PROPN NUM ADV ; bare NNG NNP ; particle JKS JKO
 
-A run continues from a word of the first group whose XPOS ends, after its last +, with one of `bare`, to the next
-word, if that is of the second group. The first word of a run is the head of the others, and takes over the particle
-at the end of the run. The part counts in proportion to the share of nominals with one of the particles.
+A run continues from a word of the first group whose XPOS ends, after its last +, with one of
+`bare`, to the next word, if that is of the second group. The first word of a run is the head of the
+others, and takes over the particle at the end of the run. The part counts in proportion to the
+share of nominals with one of the particles.
 
     name end = 8 PROPN
 
@@ -29,7 +30,12 @@ FULL_SHARE = 0.1
 
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     nominals, particles = setting.groups[0].tags, setting.names("particle")
-    found = [last_morph(xpos) in particles for v in views for tag, xpos in zip(v.tags, v.xpos) if tag in nominals]
+    found = [
+        last_morph(xpos) in particles
+        for v in views
+        for tag, xpos in zip(v.tags, v.xpos)
+        if tag in nominals
+    ]
     return round(min(1.0, sum(found) / max(1, len(found)) / FULL_SHARE), 4)
 
 
@@ -45,7 +51,11 @@ def _read(views: SideBySide, setting: Setting, text: Text) -> None:
 
     for view in views.views:
         for word in range(1, view.n):
-            if view.gaps[word] or not after.has(*view.words[word][:2]) or not is_bare(view.words[word - 1]):
+            if (
+                view.gaps[word]
+                or not after.has(*view.words[word][:2])
+                or not is_bare(view.words[word - 1])
+            ):
                 continue
             view.symbols[word] += "+flat"
             first = view.runs.get(word - 1, word - 1)

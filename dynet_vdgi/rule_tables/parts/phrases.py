@@ -6,8 +6,9 @@ An adposition depends on the object behind it (before it, in texts with postposi
 
 phrase edge = 2 ADP DET
 
-A nominal object heads nothing beyond its own phrase: arcs from it to words at or beyond the place of its adposition
-lose this weight, except arcs to adpositions, adverbs and conjunctions. Determiners are treated in the same way.
+A nominal object heads nothing beyond its own phrase: arcs from it to words at or beyond the place
+of its adposition lose this weight, except arcs to adpositions, adverbs and conjunctions.
+Determiners are treated in the same way.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ OUTSIDE = ("ADP", "ADV", "CONJ", "CCONJ")
 
 THROUGH = ("DET", "ADJ", "NUM", "ADV", "PART", "PRON", "ADP")
 
-_OUTSIDE, _OUTSIDE_OR_DET, _DET = Group.of_tags(*OUTSIDE), Group.of_tags(*OUTSIDE, "DET"), Group.of_tags("DET")
+_OUTSIDE, _OUTSIDE_OR_DET, _DET = (
+    Group.of_tags(*OUTSIDE),
+    Group.of_tags(*OUTSIDE, "DET"),
+    Group.of_tags("DET"),
+)
 
 
 def objects(tags: Sequence[str], has_prepositions: bool) -> dict[int, int]:
@@ -53,10 +58,17 @@ def _object(tags: Sequence[str], adposition: int, step: int, end: int, run: list
     """The end of the run of words that may intervene, which is the object; -1: there is none."""
     others = [k for k, word in enumerate(run) if tags[word] == "ADP"]
     if 0 <= end < len(tags) and tags[end] in (*NOUNS, "X", "SYM"):
-        if run and tags[run[0]] == "PRON" and len(run) > 1 and tags[run[1]] in ("DET", "ADP", "ADV"):
+        if (
+            run
+            and tags[run[0]] == "PRON"
+            and len(run) > 1
+            and tags[run[1]] in ("DET", "ADP", "ADV")
+        ):
             return run[0]
         if others:
-            inside = [word for word in run[: others[0]] if tags[word] in ("PRON", "NUM", "ADJ", "DET")]
+            inside = [
+                word for word in run[: others[0]] if tags[word] in ("PRON", "NUM", "ADJ", "DET")
+            ]
             if inside:
                 return inside[-1]
         return end
@@ -72,13 +84,17 @@ def _object(tags: Sequence[str], adposition: int, step: int, end: int, run: list
     return inside[-1] if inside else -1
 
 
-def _add_objects(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_objects(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     for s, view in enumerate(views.views):
         for adposition, target in objects(view.tags, text.order.asymmetry("ADP") >= 0).items():
             arcs[s, target, adposition] += setting.weight
 
 
-def _add_edges(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_edges(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     if setting.groups[0].has("ADP"):
         taken = setting.weight * ~views.flags(_OUTSIDE)
         for s, view in enumerate(views.views):

@@ -12,9 +12,9 @@ any. The predicate is read as `as`, by the table and by the model.
 
 copula = 1.7 VERB | ADJ ; least 5 ; as AUX
 
-Forms of the first group are copulas if a bare word of the second stands beside them this many times as
-often as beside the average form. They are read as `as` if they have such a predicate beside them, which
-is read as `predicate`, or a verb after them.
+Forms of the first group are copulas if a bare word of the second stands beside them this many times
+as often as beside the average form. They are read as `as` if they have such a predicate beside
+them, which is read as `predicate`, or a verb after them.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def _read_predicates(views: SideBySide, setting: Setting, text: Text) -> None:
         views.views[s].predicates[word] = copula % views.n
 
 
-def _predicate_in(words: _ClauseWords, start: int, end: int, order: _PredicateOrder) -> tuple[int, int]:
+def _predicate_in(
+    words: _ClauseWords, start: int, end: int, order: _PredicateOrder
+) -> tuple[int, int]:
     """The copula of a clause and its predicate; -1: none."""
     copula = words.copulas.find(1, start, end)
     while copula + 1 < end and words.copulas[copula + 1]:
@@ -113,7 +115,8 @@ def _predicate_in(words: _ClauseWords, start: int, end: int, order: _PredicateOr
 
 
 def _after_subject(words: _ClauseWords, subject: int, end: int) -> int:
-    """The predicate after a subject that follows its copula; -1: no word is marked as the predicate."""
+    """The predicate after a subject that follows its copula; -1: no word is marked as the
+    predicate."""
     place = words.predicates.find(1, subject + 1, end)
     while place >= 0 and not words.pronouns[subject] and not words.particles[place - 1]:
         place = words.predicates.find(1, place + 1, end)
@@ -203,7 +206,11 @@ def _read_copulas(views: SideBySide, setting: Setting, text: Text) -> None:
 
 COPULA = Kind(
     "copula",
-    Syntax(("verbs", "adjectives"), {"least": "number", "as": "names", "predicate": "names"}, needs=("as",)),
+    Syntax(
+        ("verbs", "adjectives"),
+        {"least": "number", "as": "names", "predicate": "names"},
+        needs=("as",),
+    ),
     _measure_copulas,
     _read_copulas,
 )

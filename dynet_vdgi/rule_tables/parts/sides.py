@@ -2,13 +2,14 @@
 
 after verb = 2 NOUN PROPN PRON | VERB | DET ADJ NUM ADV PART ADP
 
-A word of the first group gains this weight from the verb reached by going left over words of the third
-group, within a segment.
+A word of the first group gains this weight from the verb reached by going left over words of the
+third group, within a segment.
 
 left of head = 2.5 NOUN PROPN PRON | NOUN PROPN VERB ADJ ; conjunction CCONJ CONJ
 
-The weight is taken from arcs to words of the first group from heads of the second group further left; but for the
-first such word within 5 words after a conjunction, not from arcs whose heads precede the conjunction.
+The weight is taken from arcs to words of the first group from heads of the second group further
+left; but for the first such word within 5 words after a conjunction, not from arcs whose heads
+precede the conjunction.
 
 from previous = 3 PART
 
@@ -28,7 +29,9 @@ from dynet_vdgi.system.array_types import Floats
 CONJUNCT_WITHIN = 5
 
 
-def _add_after_verb(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_after_verb(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     nominals, verbs, inside = (views.flags(group) for group in setting.groups)
     segments, before = np.cumsum(views.are_gaps, axis=1), last_before(~inside)
     s, words = np.nonzero(nominals & (before >= 0))
@@ -37,7 +40,9 @@ def _add_after_verb(views: SideBySide, setting: Setting, text: Text, roots: Floa
     arcs[s[fits], heads[fits], words[fits]] += setting.weight
 
 
-def _add_left_of_head(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_left_of_head(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     nominals, heads = (views.flags(group) for group in setting.groups)
     word = np.arange(views.n)
     taken = setting.weight * ((heads[:, :, None] & nominals[:, None]) & (word[:, None] < word))
@@ -49,7 +54,9 @@ def _add_left_of_head(views: SideBySide, setting: Setting, text: Text, roots: Fl
     arcs -= taken
 
 
-def _add_from_previous(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
+def _add_from_previous(
+    views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats
+) -> None:
     s, before = np.nonzero(views.flags(setting.groups[0])[:, 1:])
     arcs[s, before, before + 1] += setting.weight
 

@@ -2,9 +2,9 @@
 
 words = ADP PRON DET SCONJ CCONJ AUX ADV | NOUN PROPN ; most 8 ; least 15 ; iterations 10 ; backoff 100
 
-Words of the first group are distinguished by form, words of the second by the form of their adposition;
-but only by the `most` frequent forms. Forms seen fewer than `least` times are not distinguished. A third
-group, if any, is distinguished by the last two letters.
+Words of the first group are distinguished by form, words of the second by the form of their
+adposition; but only by the `most` frequent forms. Forms seen fewer than `least` times are not
+distinguished. A third group, if any, is distinguished by the last two letters.
 """
 
 from __future__ import annotations
@@ -62,7 +62,10 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, l
                 if kind:
                     times[kind][key] += 1
     most = int(setting.number("most", 8))
-    return {kind: sorted(key for key, _ in counts.most_common(most)) for kind, counts in sorted(times.items())}
+    return {
+        kind: sorted(key for key, _ in counts.most_common(most))
+        for kind, counts in sorted(times.items())
+    }
 
 
 def split(view: View, setting: Setting, text: Text) -> list[str]:

@@ -1,4 +1,5 @@
-"""The network of the universal parser in DyNet, to learn it; `scorer` computes the same with NumPy to parse.
+"""The network of the universal parser in DyNet, to learn it; `scorer` computes the same with NumPy
+to parse.
 
     x_i = [tag; sum of features; gaps before and after; frequency; tanh(T u)]     u: numbers of the text
     y = BiLSTM(x), two layers;  z_i = [y_i; x_i];  z_0 learnt
@@ -63,7 +64,8 @@ class UniversalNetwork:
         return {name: np.array(p.as_array(), np.float32) for name, p in self.parameters.items()}
 
     def scores(self, batch: LearningBatch, drop: bool = False) -> tuple[Expression, Expression]:
-        """Scores of heads (n + 1,)x(B * n) by sentence and dependent; relations (R,)x(B * n) of gold arcs."""
+        """Scores of heads (n + 1,)x(B * n) by sentence and dependent; relations (R,)x(B * n) of
+        gold arcs."""
         p, sizes = self.parameters, self.sizes
         n, size = batch.tags.shape
         heads_of = np.arange(n * size).reshape(n, size)  # the column of a word
@@ -95,7 +97,9 @@ class UniversalNetwork:
             dy.esum(
                 [
                     dy.pick_batch_elems(p["arc.head"] * heads, head),
-                    dy.pick_batch_elems(dy.affine_transform([p["arc.bias"], p["arc.dependent"], z]), dependent),
+                    dy.pick_batch_elems(
+                        dy.affine_transform([p["arc.bias"], p["arc.dependent"], z]), dependent
+                    ),
                     dy.pick_batch_elems(p["arc.flags"] * flags, flags_of),
                     dy.pick_batch_elems(p["arc.numbers"] * numbers, numbers_of),
                 ]
@@ -115,10 +119,13 @@ class UniversalNetwork:
         scores = scores + batched(np.tile(itself, (1, size)))
         return scores, self._relations(batch, heads, z, of_head, heads_of)
 
-    def loss(self, batch: LearningBatch, weight: float, soft: float = 0.0, drop: bool = True) -> Expression:
+    def loss(
+        self, batch: LearningBatch, weight: float, soft: float = 0.0, drop: bool = True
+    ) -> Expression:
         """The mean over words of - log p(head) - weight * log p(relation), of known relations.
 
-        If the batch has targets, the cross-entropy with them has the share `soft` of the first term.
+        If the batch has targets, the cross-entropy with them has the share `soft` of the first
+        term.
         """
         scores, relations = self.scores(batch, drop)
         gold = batch.relations.ravel()
@@ -159,7 +166,11 @@ def bits(codes: Ints) -> Expression:
 
 def batched(values: NDArray[Any]) -> Expression:
     """A matrix as a batch of its columns; DyNet refuses a batch of one."""
-    return dy.inputTensor(values, batched=True) if values.shape[1] > 1 else dy.inputTensor(values[:, 0])
+    return (
+        dy.inputTensor(values, batched=True)
+        if values.shape[1] > 1
+        else dy.inputTensor(values[:, 0])
+    )
 
 
 def lstm(parameters: dict[str, Any], layer: int, x: Expression, n: int, size: int) -> Expression:
@@ -168,7 +179,9 @@ def lstm(parameters: dict[str, Any], layer: int, x: Expression, n: int, size: in
     hidden = parameters[f"lstm{layer}.forward.h"].shape()[1]
     for direction, order in (("forward", 1), ("backward", -1)):
         weights = [parameters[f"lstm{layer}.{direction}.{part}"] for part in ("x", "h", "bias")]
-        parts = [[dy.pick_range(w, k * hidden, (k + 1) * hidden) for w in weights] for k in range(4)]
+        parts = [
+            [dy.pick_range(w, k * hidden, (k + 1) * hidden) for w in weights] for k in range(4)
+        ]
         from_x = [dy.affine_transform([b, w, x]) for w, _, b in parts]
         h = c = dy.zeros((hidden,), batch_size=size)
         states = []

@@ -1,6 +1,8 @@
-"""Batches of equally long sentences to learn from, some with faults that taggers and annotators make.
+"""Batches of equally long sentences to learn from, some with faults that taggers and annotators
+make.
 
-Letters: B sentences of n words in a batch; F features; U numbers of a text; K numbers of a pair of tags.
+Letters: B sentences of n words in a batch; F features; U numbers of a text; K numbers of a pair of
+tags.
 """
 
 from __future__ import annotations
@@ -24,16 +26,18 @@ SHORTEST = 2
 
 @dataclass(frozen=True)
 class LearningSource:
-    """A treebank to learn from: its sentences, and profiles, with standardised numbers once all are measured.
+    """A treebank to learn from: its sentences, and profiles, with standardised numbers once all are
+    measured.
 
-    The first profile is that of the whole text, the others are of samples. `featureless` is that of the text
-    without features.
+    The first profile is that of the whole text, the others are of samples. `featureless` is that of
+    the text without features.
     """
 
     text: CodedText
     profiles: Sequence[Profile]
     featureless: Profile
-    targets: Sequence[NDArray[np.float16]] = ()  # (n, n + 1) for each sentence: probabilities of heads
+    # (n, n + 1) for each sentence: probabilities of heads
+    targets: Sequence[NDArray[np.float16]] = ()
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,8 @@ class LearningBatch:
     arcs: ArcBatch
     heads: Ints  # (B, n)
     relations: Ints  # (B, n), -1: unknown
-    targets: Floats32 | None = None  # (n + 1, B * n): probabilities of heads that are learnt besides
+    # (n + 1, B * n): probabilities of heads that are learnt besides
+    targets: Floats32 | None = None
 
 
 def drawn(
@@ -67,8 +72,8 @@ def drawn(
 ) -> Iterator[list[tuple[int, int]]]:
     """Batches of (source, sentence) in random order, about `size` words each.
 
-    They go once through a sample of every treebank: sentences of up to `longest` words, at random, until
-    they have this many `words`.
+    They go once through a sample of every treebank: sentences of up to `longest` words, at random,
+    until they have this many `words`.
     """
     by_length: dict[int, list[tuple[int, int]]] = {}
     for k, source in enumerate(sources):
@@ -99,7 +104,9 @@ class FaultyExample:
     profile: Profile
 
 
-def with_faults(source: LearningSource, s: int, faults: FaultSettings, rng: np.random.Generator) -> FaultyExample:
+def with_faults(
+    source: LearningSource, s: int, faults: FaultSettings, rng: np.random.Generator
+) -> FaultyExample:
     """A sentence of a source, with a profile of it, and faults at random."""
     text = source.text
     low, high = text.start[s], text.start[s + 1]
@@ -133,7 +140,9 @@ def batch_of(
     """The batch of these equally long sentences, each (source, sentence)."""
     examples = [with_faults(sources[k], s, faults, rng) for k, s in members]
     texts = [sources[k].text for k, _ in members]
-    coded = [coded_arcs(e.tags, e.gaps, e.bundle, text.agreeing) for e, text in zip(examples, texts)]
+    coded = [
+        coded_arcs(e.tags, e.gaps, e.bundle, text.agreeing) for e, text in zip(examples, texts)
+    ]
     codes, rows = (np.stack(each) for each in zip(*coded))
     features = np.stack([text.features[e.bundle] for e, text in zip(examples, texts)])  # (B, n, F)
     gaps = np.stack([e.gaps.astype(np.int64) for e in examples])
@@ -154,7 +163,8 @@ def batch_of(
 
 
 def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[Ints, Ints]:
-    """A sentence's arcs (n, n + 1) by dependent and head: flags, a bit each; rows of the table of pairs."""
+    """A sentence's arcs (n, n + 1) by dependent and head: flags, a bit each; rows of the table of
+    pairs."""
     n = len(tags)
     codes, rows = np.zeros((n, n + 1), np.int64), np.zeros((n, n + 1), np.int64)
     words = ArcWords.of_certain(tags, bundle, agreeing, gaps)

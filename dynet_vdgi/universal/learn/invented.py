@@ -1,8 +1,9 @@
 """Treebanks of invented languages: real trees whose words stand in the order of other languages.
 
-There are more orders of words than treebanks, and few treebanks have the verb at the end. So dependents of
-verbs, and those of nouns, are put to the left as often as in other treebanks. Of two on the same side, the
-farther one stays farther; all trees become projective. The text is then measured in its new order.
+There are more orders of words than treebanks, and few treebanks have the verb at the end. So
+dependents of verbs, and those of nouns, are put to the left as often as in other treebanks. Of two
+on the same side, the farther one stays farther; all trees become projective. The text is then
+measured in its new order.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ root conj cc fixed flat goeswith parataxis discourse list reparandum orphan dep 
 """
 
 _FIXED = [RELATION[relation] for relation in _OF_NO_SIDE.split()]
-"""Relations whose side does not depend on the language's word order, or of which too little is known."""
+"""Relations whose side does not depend on the language's word order, or of which too little is
+known."""
 
 _BY_TAG = [RELATION[relation] for relation in ["advmod", "obj", "obl", "nmod"]]
 """Relations whose side depends on the tag of the dependent, such as that of pronouns."""
@@ -35,26 +37,37 @@ FEWEST_ARCS = 5
 
 
 class FaultSettings(Section, frozen=True):
-    """Shares of sentences that are changed in learning, so that the parser can do without what they lack."""
+    """Shares of sentences that are changed in learning, so that the parser can do without what they
+    lack."""
 
     wrong_tags: Annotated[
         float,
-        Meta(ge=0, le=0.5, description="share of words with a wrong tag; half of the sentences have them all"),
+        Meta(
+            ge=0,
+            le=0.5,
+            description="share of words with a wrong tag; half of the sentences have them all",
+        ),
     ] = 0.05
-    no_features: Annotated[float, Meta(ge=0, le=1, description="share of sentences learnt from without features")] = (
-        0.15
-    )
+    no_features: Annotated[
+        float, Meta(ge=0, le=1, description="share of sentences learnt from without features")
+    ] = 0.15
     no_punctuation: Annotated[
         float,
-        Meta(ge=0, le=1, description="share of sentences learnt from without the places of punctuation"),
+        Meta(
+            ge=0,
+            le=1,
+            description="share of sentences learnt from without the places of punctuation",
+        ),
     ] = 0.05
     no_frequencies: Annotated[
-        float, Meta(ge=0, le=1, description="share of sentences learnt from without frequencies of forms")
+        float,
+        Meta(ge=0, le=1, description="share of sentences learnt from without frequencies of forms"),
     ] = 0.3
 
 
 def kinds_of_arcs(text: CodedText) -> tuple[Ints, NDArray[np.bool_]]:
-    """The kind (N,) of each word's arc, -1 where its order is fixed; whether the head is to the right."""
+    """The kind (N,) of each word's arc, -1 where its order is fixed; whether the head is to the
+    right."""
     assert text.heads is not None
     assert text.relations is not None
     first = np.repeat(text.start[:-1], text.lengths)
@@ -76,7 +89,9 @@ def orders(text: CodedText) -> Floats:
     return np.bincount(sides, minlength=2 * size).reshape(2, size).astype(np.float64)
 
 
-def reordered(text: CodedText, of_verbs: Floats, of_nouns: Floats, rng: np.random.Generator) -> CodedText:
+def reordered(
+    text: CodedText, of_verbs: Floats, of_nouns: Floats, rng: np.random.Generator
+) -> CodedText:
     """The text with dependents on the sides that the orders of two other treebanks have, by chance.
 
     A word changes its side no more often than is needed for the share of the other treebank.

@@ -39,7 +39,8 @@ LEAST_SCALE = 0.05
 """Added to the standard deviation of each number of a text."""
 
 INVENTED, INVENTED_LONGEST, LENDERS = 200, 25, 80
-"""Sentences of an invented treebank, their most words, and the fewest sentences of what it is made from."""
+"""Sentences of an invented treebank, their most words, and the fewest sentences of what it is made
+from."""
 
 TOGETHER = 100
 """Sentences that are scored together."""
@@ -50,7 +51,8 @@ WARMING = 100
 
 @dataclass(frozen=True)
 class GoldTreebank:
-    """Gold trees of a language; treebanks of one branch do not lend one another their order of words."""
+    """Gold trees of a language; treebanks of one branch do not lend one another their order of
+    words."""
 
     name: str
     sentences: Sequence[Sentence]
@@ -61,7 +63,9 @@ def check(treebanks: Sequence[GoldTreebank], settings: LearningSettings) -> None
     """Raises: DataError, a treebank has no sentence of two words or more to learn from."""
     for treebank in treebanks:
         if not any(SHORTEST <= len(s) <= settings.longest for s in treebank.sentences):
-            raise DataError(treebank.name, None, f"no sentence of {SHORTEST} to {settings.longest} words")
+            raise DataError(
+                treebank.name, None, f"no sentence of {SHORTEST} to {settings.longest} words"
+            )
 
 
 def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: int = 1) -> Scorer:
@@ -71,10 +75,16 @@ def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: i
     """
     check(treebanks, settings)
     rng = np.random.default_rng([seed, 0])
-    features = known_features([treebank.sentences for treebank in treebanks], min(4, len(treebanks)))
+    features = known_features(
+        [treebank.sentences for treebank in treebanks], min(4, len(treebanks))
+    )
     table = table_to_learn_under()
     real = [measured(treebank.sentences, features, rng, table) for treebank in treebanks]
-    invented = [each for _ in range(settings.invented) for each in _invented(treebanks, real, features, rng, table)]
+    invented = [
+        each
+        for _ in range(settings.invented)
+        for each in _invented(treebanks, real, features, rng, table)
+    ]
     logger.info(
         "%s and %s, %s",
         count(len(real), "treebank"),
@@ -97,9 +107,14 @@ def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: i
 
 
 def distilled(
-    start: Scorer, sources: Sequence[LearningSource], sizes: LayerSizes, settings: LearningSettings, seed: int
+    start: Scorer,
+    sources: Sequence[LearningSource],
+    sizes: LayerSizes,
+    settings: LearningSettings,
+    seed: int,
 ) -> Scorer:
-    """A scorer that has learnt from the gold heads and from the mean of networks that differ in their seeds.
+    """A scorer that has learnt from the gold heads and from the mean of networks that differ in
+    their seeds.
 
     Single networks differ by many points in single languages. Their mean is steadier, but slower.
     """
@@ -116,13 +131,17 @@ def distilled(
     return replace(start, weights=network.arrays())
 
 
-def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> list[NDArray[np.float16]]:
+def _mean_probabilities(
+    members: Sequence[Scorer], source: LearningSource
+) -> list[NDArray[np.float16]]:
     """Probabilities (n, n + 1) of the heads of each sentence's words, by its text's whole profile."""
     parsers = [TextScorer(member, source.profiles[0]) for member in members]
     result: list[NDArray[np.float16]] = []
     for first in range(0, len(source.text), TOGETHER):
         part = source.text.part(np.arange(first, min(first + TOGETHER, len(source.text))))
-        total = sum(np.exp(parser.log_probabilities(part)) for parser in parsers) / np.float32(len(parsers))
+        total = sum(np.exp(parser.log_probabilities(part)) for parser in parsers) / np.float32(
+            len(parsers)
+        )
         result += [matrix.T.astype(np.float16) for matrix in by_sentence(total, part.lengths)]
     return result
 
@@ -130,7 +149,8 @@ def _mean_probabilities(members: Sequence[Scorer], source: LearningSource) -> li
 def measured(
     sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator, table: str
 ) -> LearningSource:
-    """A sample of a treebank with the profiles of its text and of smaller texts, not standardised yet.
+    """A sample of a treebank with the profiles of its text and of smaller texts, not standardised
+    yet.
 
     `table` is the text of the rule table of the teachers of these texts.
     """
@@ -139,7 +159,10 @@ def measured(
     text = encode([sentences[k] for k in chosen], features, bands)
     samples = [rng.integers(0, len(text), min(len(text), SAMPLE)) for _ in range(SAMPLES)]
     _, arcs = taught(decoded(text, features), text, table)
-    profiles = [Profile.of(text.part(part), features, arcs[part].sum(0)) for part in (np.arange(len(text)), *samples)]
+    profiles = [
+        Profile.of(text.part(part), features, arcs[part].sum(0))
+        for part in (np.arange(len(text)), *samples)
+    ]
     return LearningSource(text, profiles, _featureless(text, features, table))
 
 
@@ -165,14 +188,18 @@ def _invented(
     result = []
     for k in large:
         others = [
-            o for o in large if o != k and (not treebanks[k].branch or treebanks[o].branch != treebanks[k].branch)
+            o
+            for o in large
+            if o != k and (not treebanks[k].branch or treebanks[o].branch != treebanks[k].branch)
         ]
         if not others:
             continue
         of_verbs = others[rng.integers(len(others))]
         of_nouns = of_verbs if rng.random() < 0.5 else others[rng.integers(len(others))]
         text = real[k].text
-        short = [s for s in rng.permutation(len(text)) if SHORTEST <= text.lengths[s] <= INVENTED_LONGEST]
+        short = [
+            s for s in rng.permutation(len(text)) if SHORTEST <= text.lengths[s] <= INVENTED_LONGEST
+        ]
         if not short:
             continue
         new = reordered(text.part(np.sort(short[:INVENTED])), lent[of_verbs], lent[of_nouns], rng)
@@ -210,6 +237,8 @@ def trained(
             n_words += batch.heads.size
             if update % 100 == 0:
                 seconds = time.process_time() - start
-                logger.info("update %d: loss %.4f a word, %.0f CPU s", update, total / n_words, seconds)
+                logger.info(
+                    "update %d: loss %.4f a word, %.0f CPU s", update, total / n_words, seconds
+                )
                 total, n_words = 0.0, 0
     return network

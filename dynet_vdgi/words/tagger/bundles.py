@@ -1,8 +1,9 @@
 """Which of several bundles of features a word has: a log-linear model whose labels share parts.
 
 A bundle belongs to a group, such as the FEATS seen with a tag; a word's group is known or has a
-probability of its own. The score of a bundle is the sum of the scores of its parts, such as `Case=Gen`,
-which other bundles have, too, and of the bundle itself, so that rare bundles profit from frequent ones.
+probability of its own. The score of a bundle is the sum of the scores of its parts, such as
+`Case=Gen`, which other bundles have, too, and of the bundle itself, so that rare bundles profit
+from frequent ones.
 
 Letters: N words, B bundles, P parts, G groups; the others as in `chain`.
 """
@@ -72,7 +73,8 @@ def bundle_scores(parts: Parts, scores: Floats, start: int, end: int, found: Flo
 
 @compiled
 def softmax(row: Floats, n: int) -> float:
-    """Makes probabilities of the first n scores; returns the logarithm of the sum of their exponentials."""
+    """Makes probabilities of the first n scores; returns the logarithm of the sum of their
+    exponentials."""
     highest, total = row[0], 0.0
     for b in range(1, n):
         highest = max(highest, row[b])
@@ -99,7 +101,8 @@ def add_bundle_loss(
     found: Floats,
     loss: Floats,
 ) -> None:
-    """Adds -log p of the bundles (N,), given their groups (N,), to loss (1,), and the gradients (Q,).
+    """Adds -log p of the bundles (N,), given their groups (N,), to loss (1,), and the gradients
+    (Q,).
 
     Words whose bundle is below 0 are left out. scores (P,) and found (B,) are workspace.
     """
@@ -171,7 +174,8 @@ def expected_parts(
     scores: Floats,
     found: Floats,
 ) -> None:
-    """Adds to expected (N, F) the probabilities of parts; part m is in column[m], or not wanted if that is below 0.
+    """Adds to expected (N, F) the probabilities of parts; part m is in column[m], or not wanted if
+    that is below 0.
 
     The other arguments are those of `best_bundles`.
     """
@@ -187,7 +191,9 @@ def expected_parts(
             for b in range(start, end):
                 for m in range(parts.first[b], parts.first[b + 1]):
                     if column[parts.of_bundle[m]] >= 0:
-                        expected[i, column[parts.of_bundle[m]]] += of_groups[i, g] * found[b - start]
+                        expected[i, column[parts.of_bundle[m]]] += (
+                            of_groups[i, g] * found[b - start]
+                        )
 
 
 _LOSS = Kernel(add_bundle_loss, "the tagger")
@@ -206,12 +212,16 @@ class Bundles:
     weights: FeatureWeights
 
     @classmethod
-    def fit(cls, tokens: Tokens, gold: Ints, parts: Parts, *, l2: float = 0.1, iterations: int = 60) -> Bundles:
+    def fit(
+        cls, tokens: Tokens, gold: Ints, parts: Parts, *, l2: float = 0.1, iterations: int = 60
+    ) -> Bundles:
         """Learns from words with bundles (N,), or FREE."""
         n_parts = int(parts.of_bundle.max(initial=-1)) + 1
         n_bundles = len(parts.first) - 1
         group_of = np.repeat(np.arange(len(parts.groups) - 1), np.diff(parts.groups))
-        groups = np.where(gold < 0, 0, group_of[gold]) if n_bundles else np.zeros(len(gold), np.int64)
+        groups = (
+            np.where(gold < 0, 0, group_of[gold]) if n_bundles else np.zeros(len(gold), np.int64)
+        )
         keys, features = np.unique(tokens.items.codes, return_inverse=True)
         width = np.diff(parts.first)
         pairs = [np.zeros(0, np.int64)]
@@ -234,7 +244,8 @@ class Bundles:
         return cls(parts, n_parts, FeatureWeights(known, x.astype(np.float32).astype(np.float64)))
 
     def best(self, tokens: Tokens, of_groups: Floats) -> tuple[Ints, Floats]:
-        """The most probable bundle (N,) of each word, and its probability, given that of groups (N, G)."""
+        """The most probable bundle (N,) of each word, and its probability, given that of groups (N,
+        G)."""
         n_words = len(tokens.uses)
         best, chances = np.zeros(n_words, np.int64), np.zeros(n_words)
         data, room = self._data_and_room(tokens)
@@ -242,7 +253,8 @@ class Bundles:
         return best, chances
 
     def expected(self, tokens: Tokens, of_groups: Floats, column: Ints) -> Floats32:
-        """The probabilities (N, F) that a word's bundle has certain parts: part m is in column[m], if that is not -1.
+        """The probabilities (N, F) that a word's bundle has certain parts: part m is in column[m],
+        if that is not -1.
 
         of_groups (N, G) are the probabilities of groups.
         """
@@ -255,7 +267,14 @@ class Bundles:
     def _data_and_room(self, tokens: Tokens) -> tuple[tuple[Any, ...], tuple[Floats, Floats]]:
         """What the kernels read of the words and of this model, and their workspace."""
         items, uses, _ = tokens
-        data = items.first, self.weights.found(items), uses, self.weights.known, self.weights.values, self.parts
+        data = (
+            items.first,
+            self.weights.found(items),
+            uses,
+            self.weights.known,
+            self.weights.values,
+            self.parts,
+        )
         return data, (np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first))))
 
     def chances(self, tokens: Tokens, word: int, group: int) -> Floats:
@@ -264,12 +283,16 @@ class Bundles:
         known, parts = self.weights.known, self.parts
         at = np.concatenate([np.arange(*first[item : item + 2]) for item in uses[word].tolist()])
         features = self.weights.found(Items(first, codes[at])).tolist()
-        own = np.concatenate([at[:0], *(np.arange(*known.starts[f : f + 2]) for f in features if f >= 0)])
+        own = np.concatenate(
+            [at[:0], *(np.arange(*known.starts[f : f + 2]) for f in features if f >= 0)]
+        )
         scores = np.bincount(known.labels[own], self.weights.values[own], max(1, self.n_parts))
         start, end = parts.groups[group : group + 2].tolist()
         ends = parts.first[start : end + 1]
         of_bundles = np.repeat(np.arange(end - start), np.diff(ends))
-        found = np.bincount(of_bundles, scores[parts.of_bundle[ends[0] : ends[-1]]], end - start).astype(np.float64)
+        found = np.bincount(
+            of_bundles, scores[parts.of_bundle[ends[0] : ends[-1]]], end - start
+        ).astype(np.float64)
         as_python(softmax)(found, end - start)
         return found
 
@@ -281,9 +304,12 @@ class Bundles:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], prefix: str, parts: Parts, what: str = "tagger"
     ) -> Bundles:
-        """The model of these bundles with these arrays. Raises: ModelError, they do not fit together."""
+        """The model of these bundles with these arrays. Raises: ModelError, they do not fit
+        together."""
         weights, n_labels = weights_from_arrays(arrays, prefix, what)
         n_parts = int(parts.of_bundle.max(initial=-1)) + 1
         if n_labels != max(1, n_parts):
-            raise ModelError(f"no {what}: {prefix}weights are of {n_labels} parts, not of {n_parts}")
+            raise ModelError(
+                f"no {what}: {prefix}weights are of {n_labels} parts, not of {n_parts}"
+            )
         return cls(parts, n_parts, weights)

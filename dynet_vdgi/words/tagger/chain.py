@@ -1,13 +1,14 @@
-"""The kernels of a linear-chain conditional random field: sums over all sequences of labels, and the best.
+"""The kernels of a linear-chain conditional random field: sums over all sequences of labels, and
+the best.
 
     p(y | x) = exp(start[y_1] + sum_i scores[i, y_i] + sum_i bigrams[y_i-1, y_i] + end[y_n]) / Z
 
-Sums run over linear numbers that are scaled at each token (Rabiner 1989), so a token costs T exponentials,
-not T * T. A label may be given, or FREE; sums over the sequences that agree with what is given are the
-numerator of the likelihood.
+Sums run over linear numbers that are scaled at each token (Rabiner 1989), so a token costs T
+exponentials, not T * T. A label may be given, or FREE; sums over the sequences that agree with what
+is given are the numerator of the likelihood.
 
-Letters: N tokens of all sequences, S sequences, T labels, K items of a token, I items, C features of all
-items, F features with weights, Q weights.
+Letters: N tokens of all sequences, S sequences, T labels, K items of a token, I items, C features
+of all items, F features with weights, Q weights.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class ChainRoom(NamedTuple):
 
 @compiled
 def fill_table(keys: Codes, shift: int, table: Numbers) -> None:
-    """Puts the number of each key, plus one, into the first free place of table (2 ** (64 - shift),)."""
+    """Puts the number of each key, plus one, into the first free place of table (2 ** (64 -
+    shift),)."""
     mask = len(table) - 1
     for f in range(len(keys)):
         place = np.int64(keys[f] >> np.uint64(shift))
@@ -124,7 +126,8 @@ def add_gradients(
     of_items: Floats,
     weights: Floats,
 ) -> None:
-    """The other way round: adds gradients by scores (N, T) to those by items (I, T) and by weights (Q,)."""
+    """The other way round: adds gradients by scores (N, T) to those by items (I, T) and by weights
+    (Q,)."""
     for i in range(len(uses)):
         for k in range(uses.shape[1]):
             item = uses[i, k]
@@ -168,14 +171,17 @@ def normalise(row: Floats) -> float:
 
 @compiled
 def forward(scores: Floats, given: Ints, borders: Borders, room: ChainRoom) -> float:
-    """Fills in the forward sums of one sequence, of labels that agree with the given ones; returns log Z."""
+    """Fills in the forward sums of one sequence, of labels that agree with the given ones; returns
+    log Z."""
     n, n_labels = scores.shape
     linear, before = room.linear, room.before
     log_z = borders.start.max() + borders.end.max() + (n - 1) * borders.bigrams.max()
     for i in range(n):
         highest = scores[i].max() if given[i] < 0 else scores[i, given[i]]
         for t in range(n_labels):
-            linear[i, t] = math.exp(scores[i, t] - highest) if given[i] < 0 or given[i] == t else 0.0
+            linear[i, t] = (
+                math.exp(scores[i, t] - highest) if given[i] < 0 or given[i] == t else 0.0
+            )
         if i:
             before[i, :] = 0.0
             for s in range(n_labels):
@@ -232,7 +238,8 @@ def add_expected(
     of_borders: Borders,
     room: ChainRoom,
 ) -> float:
-    """Adds `share` of the expectations of one sequence to gradients (n, T); returns this share of log Z."""
+    """Adds `share` of the expectations of one sequence to gradients (n, T); returns this share of
+    log Z."""
     n, n_labels = scores.shape
     log_z = forward(scores, given, borders, room)
     backward(n, share, room)
@@ -246,7 +253,9 @@ def add_expected(
 
 
 @compiled
-def add_known(scores: Floats, given: Ints, borders: Borders, gradients: Floats, of_borders: Borders) -> float:
+def add_known(
+    scores: Floats, given: Ints, borders: Borders, gradients: Floats, of_borders: Borders
+) -> float:
     """`add_expected` with share -1 for a sequence whose labels are all given."""
     n = len(scores)
     total = borders.start[given[0]] + borders.end[given[n - 1]]
@@ -273,7 +282,8 @@ def add_loss(
     room: ChainRoom,
     loss: Floats,
 ) -> None:
-    """Adds -log p of the given labels (N,) to loss (1,), and its gradients; free (N,) is FREE everywhere."""
+    """Adds -log p of the given labels (N,) to loss (1,), and its gradients; free (N,) is FREE
+    everywhere."""
     prepare(borders, room)
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
@@ -302,7 +312,8 @@ def all_marginals(
     room: ChainRoom,
     log_z: Floats,
 ) -> None:
-    """The probability (N, T) of each label, given some of them, and the log Z (S,) of each sequence."""
+    """The probability (N, T) of each label, given some of them, and the log Z (S,) of each
+    sequence."""
     prepare(borders, room)
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
@@ -313,7 +324,9 @@ def all_marginals(
 
 
 @compiled
-def all_best(scores: Floats, first: Ints, given: Ints, borders: Borders, best: Ints, room: ChainRoom) -> None:
+def all_best(
+    scores: Floats, first: Ints, given: Ints, borders: Borders, best: Ints, room: ChainRoom
+) -> None:
     """The most probable labels (N,) of each sequence that agree with the given ones (Viterbi)."""
     n_labels = scores.shape[1]
     value, back = room.before, room.back

@@ -1,9 +1,10 @@
 """A linear-chain conditional random field over sparse features (Lafferty, McCallum & Pereira 2001).
 
-It labels tokens of any kind: words, whose labels are tags, or characters, whose labels say what ends there.
-A token's features come from its K items. An item is something that occurs again and again, such as a word
-type as left neighbour; its features are 64-bit codes, and they are looked up, and their weights added up,
-once, however often the item is used. Where nothing repeats, each token is its own item.
+It labels tokens of any kind: words, whose labels are tags, or characters, whose labels say what
+ends there. A token's features come from its K items. An item is something that occurs again and
+again, such as a word type as left neighbour; its features are 64-bit codes, and they are looked up,
+and their weights added up, once, however often the item is used. Where nothing repeats, each token
+is its own item.
 
 >>> import numpy as np
 >>> from dynet_vdgi.features.hashing import text_code
@@ -14,9 +15,10 @@ once, however often the item is used. Where nothing repeats, each token is its o
 >>> crf.best(crf.scores(tokens), tokens.first).tolist()
 [0, 1, 1]
 
-Learning minimises minus the log-likelihood plus l2 / 2 times the sum of squared weights, by SciPy's L-BFGS. `scores`,
-`marginals` and `best` are exact. Labels may be FREE, in learning and in decoding. A feature that only one token has
-gets a weight for this token's label alone, because weights for the others would be as small as they are many.
+Learning minimises minus the log-likelihood plus l2 / 2 times the sum of squared weights, by SciPy's
+L-BFGS. `scores`, `marginals` and `best` are exact. Labels may be FREE, in learning and in decoding.
+A feature that only one token has gets a weight for this token's label alone, because weights for
+the others would be as small as they are many.
 
 Letters: as in `chain`.
 """
@@ -45,8 +47,8 @@ FORMAT = 1
 MOST_LABELS = 4096
 
 LARGEST = 50
-"""Most that a file's weight of a bigram, start or end may be; learnt ones are below 5. Sums of exponentials
-underflow where these differ by hundreds, and marginals are then not numbers."""
+"""Most that a file's weight of a bigram, start or end may be; learnt ones are below 5. Sums of
+exponentials underflow where these differ by hundreds, and marginals are then not numbers."""
 
 _FILL = Kernel(chain.fill_table, "the tokeniser and tagger")
 
@@ -71,7 +73,8 @@ class Items(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """Sequences of tokens: sequence k has the tokens first[k] to first[k + 1], token i the items uses[i]."""
+    """Sequences of tokens: sequence k has the tokens first[k] to first[k + 1], token i the items
+    uses[i]."""
 
     items: Items
     uses: Numbers  # (N, K)
@@ -93,7 +96,8 @@ class FeatureWeights:
 
     @cached_property
     def table(self) -> tuple[int, Numbers]:
-        """Where features lie, by the highest bits of their codes: `shift` and `table` of `chain.find`."""
+        """Where features lie, by the highest bits of their codes: `shift` and `table` of
+        `chain.find`."""
         bits = max(4, (4 * len(self.known.keys)).bit_length())
         table = np.zeros(1 << bits, np.int32)
         _FILL(self.known.keys, 64 - bits, table, work=len(self.known.keys) // 50)
@@ -107,7 +111,10 @@ class FeatureWeights:
 
     def scores(self, items: Items, uses: Numbers, n_labels: int) -> Floats:
         """The sums (N, T) of the weights of each token's features."""
-        scores, of_items = np.zeros((len(uses), n_labels)), np.zeros((len(items.first) - 1, n_labels))
+        scores, of_items = (
+            np.zeros((len(uses), n_labels)),
+            np.zeros((len(items.first) - 1, n_labels)),
+        )
         found = self.found(items)
         work = (len(found) + uses.size * n_labels) // 200
         _SCORES(items.first, found, uses, self.known, self.values, of_items, scores, work=work)
@@ -115,10 +122,11 @@ class FeatureWeights:
 
 
 def seen_with(tokens: Tokens, labels: Ints, n_labels: int) -> tuple[Sparse, Numbers]:
-    """The features of these tokens, with the labels they have weights for; and the number (C,) of each.
+    """The features of these tokens, with the labels they have weights for; and the number (C,) of
+    each.
 
-    labels (N,): a feature of several tokens has weights for all labels, a feature of a single one only for
-    this token's label, and if that is FREE for none.
+    labels (N,): a feature of several tokens has weights for all labels, a feature of a single one
+    only for this token's label, and if that is FREE for none.
     """
     items, uses, _ = tokens
     keys, features = np.unique(items.codes, return_inverse=True)
@@ -161,13 +169,20 @@ class Crf:
         return len(self.borders.start)
 
     @classmethod
-    def fit(cls, tokens: Tokens, labels: Ints, n_labels: int, *, l2: float = 0.1, iterations: int = 80) -> Crf:
+    def fit(
+        cls, tokens: Tokens, labels: Ints, n_labels: int, *, l2: float = 0.1, iterations: int = 80
+    ) -> Crf:
         """Learns from tokens with labels (N,) in 0..n_labels-1 or FREE.
 
         Raises: ValueError, a label is out of range, or there is not one a token.
         """
-        if labels.shape != (len(tokens.uses),) or not ((labels >= FREE) & (labels < n_labels)).all():
-            raise ValueError(f"{labels.shape} labels of 0..{n_labels - 1} for {len(tokens.uses)} tokens")
+        if (
+            labels.shape != (len(tokens.uses),)
+            or not ((labels >= FREE) & (labels < n_labels)).all()
+        ):
+            raise ValueError(
+                f"{labels.shape} labels of 0..{n_labels - 1} for {len(tokens.uses)} tokens"
+            )
         known, features = seen_with(tokens, labels, n_labels)
         return cls.minimum(Likelihood(tokens, labels, n_labels, known, features), l2, iterations)
 
@@ -181,7 +196,8 @@ class Crf:
 
     @classmethod
     def mean_of(cls, fields: Sequence[Crf]) -> Crf:
-        """The random field whose weights are the means of those of others, which have the same features."""
+        """The random field whose weights are the means of those of others, which have the same
+        features."""
         borders = [np.mean([field.borders[k] for field in fields], axis=0) for k in range(3)]
         values = np.mean([field.weights.values for field in fields], axis=0)
         return cls(FeatureWeights(fields[0].weights.known, values), Borders(*borders))
@@ -195,10 +211,13 @@ class Crf:
         return self.sums(scores, first, given)[0]
 
     def sums(self, scores: Floats, first: Ints, given: Ints | None = None) -> tuple[Floats, Floats]:
-        """`marginals`, and the log Z (S,) of each sequence, over labels that agree with the given ones."""
+        """`marginals`, and the log Z (S,) of each sequence, over labels that agree with the given
+        ones."""
         marginals, log_z = np.zeros_like(scores), np.zeros(len(first) - 1)
         room, work = ChainRoom.of(first, self.n_labels), len(scores) * (4 + self.n_labels**2 // 50)
-        _MARGINALS(scores, first, free_or(given, scores), self.borders, marginals, room, log_z, work=work)
+        _MARGINALS(
+            scores, first, free_or(given, scores), self.borders, marginals, room, log_z, work=work
+        )
         return marginals, log_z
 
     def best(self, scores: Floats, first: Ints, given: Ints | None = None) -> Ints:
@@ -218,7 +237,9 @@ class Crf:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str, what: str = "tagger") -> Crf:
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], prefix: str, what: str = "tagger"
+    ) -> Crf:
         """The random field with these arrays; others are ignored.
 
         Raises: ModelError, an array is missing, or they do not fit together.
@@ -228,13 +249,17 @@ class Crf:
         borders = checked(arrays, prefix + "borders", "f4", (2, n_labels), what)
         if max(np.abs(bigrams).max(), np.abs(borders).max()) > LARGEST:
             raise ModelError(f"no {what}: {prefix}bigrams or borders are beyond {LARGEST}")
-        return cls(weights, Borders(*(np.ascontiguousarray(a, np.float64) for a in (bigrams, *borders))))
+        return cls(
+            weights, Borders(*(np.ascontiguousarray(a, np.float64) for a in (bigrams, *borders)))
+        )
 
 
 class Likelihood:
     """Minus the log-likelihood of labels (N,), as a function of all weights, with its gradients."""
 
-    def __init__(self, tokens: Tokens, labels: Ints, n_labels: int, known: Sparse, features: Numbers) -> None:
+    def __init__(
+        self, tokens: Tokens, labels: Ints, n_labels: int, known: Sparse, features: Numbers
+    ) -> None:
         self.tokens, self.labels = tokens, np.ascontiguousarray(labels, np.int64)
         self.n_labels = n_labels
         self.known, self.features = known, features
@@ -245,7 +270,10 @@ class Likelihood:
         """The value and the gradients at x, which is as `split` wants it."""
         items, uses, first = self.tokens
         gradient, loss = np.zeros_like(x), np.zeros(1)
-        (values, borders), (its_values, its_borders) = split(x, self.n_labels), split(gradient, self.n_labels)
+        (values, borders), (its_values, its_borders) = (
+            split(x, self.n_labels),
+            split(gradient, self.n_labels),
+        )
         scores, of_items = (
             np.zeros((len(uses), self.n_labels)),
             np.zeros((len(items.first) - 1, self.n_labels)),
@@ -286,7 +314,9 @@ def free_or(given: Ints | None, scores: Floats) -> Ints:
     return np.full(len(scores), FREE) if given is None else np.ascontiguousarray(given, np.int64)
 
 
-def weights_to_arrays(prefix: str, weights: FeatureWeights, n_labels: int) -> dict[str, NDArray[Any]]:
+def weights_to_arrays(
+    prefix: str, weights: FeatureWeights, n_labels: int
+) -> dict[str, NDArray[Any]]:
     """Weights as arrays of a file."""
     keys, starts, labels = weights.known
     return {
@@ -298,7 +328,9 @@ def weights_to_arrays(prefix: str, weights: FeatureWeights, n_labels: int) -> di
     }
 
 
-def weights_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str, what: str) -> tuple[FeatureWeights, int]:
+def weights_from_arrays(
+    arrays: Mapping[str, NDArray[Any]], prefix: str, what: str
+) -> tuple[FeatureWeights, int]:
     """Weights and the number of labels. Raises: ModelError, they are no such arrays."""
     found, n_labels = map(int, checked(arrays, prefix + "shape", "i8", (2,), what))
     check_version(what, found, FORMAT)
@@ -311,11 +343,17 @@ def weights_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str, what: s
     if not (keys[1:] > keys[:-1]).all():
         raise ModelError(f"no {what}: {prefix}keys do not ascend")
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    return FeatureWeights(Sparse(keys, starts, labels.astype(np.int32)), values.astype(np.float64)), n_labels
+    return FeatureWeights(
+        Sparse(keys, starts, labels.astype(np.int32)), values.astype(np.float64)
+    ), n_labels
 
 
 def checked(
-    arrays: Mapping[str, NDArray[Any]], name: str, dtype: str, shape: tuple[int | None, ...], what: str
+    arrays: Mapping[str, NDArray[Any]],
+    name: str,
+    dtype: str,
+    shape: tuple[int | None, ...],
+    what: str,
 ) -> NDArray[Any]:
     """An array of this type and shape, None being any size. Raises: ModelError, there is none."""
     array = arrays.get(name)

@@ -1,7 +1,7 @@
 """Files of taggers: a zip of plain data, never code, as model files are.
 
-`meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the arrays;
-`text.json`, perhaps, the text that was learnt from.
+`meta.json` names the format; `tags.json` holds the tags and the rules of lemmas; `weights.npz` the
+arrays; `text.json`, perhaps, the text that was learnt from.
 """
 
 from __future__ import annotations
@@ -51,7 +51,13 @@ class TagTexts(Struct, frozen=True, kw_only=True):
 
 def members(learnt: TaggerState) -> dict[str, bytes]:
     """What a tagger's file holds, for `archive.write`."""
-    meta = Meta(kind=KIND, format=FORMAT, version=__version__, n_words=learnt.n_words, jackknifed=learnt.jackknifed)
+    meta = Meta(
+        kind=KIND,
+        format=FORMAT,
+        version=__version__,
+        n_words=learnt.n_words,
+        jackknifed=learnt.jackknifed,
+    )
     texts = TagTexts(**{name: getattr(learnt, name) for name in TagTexts.__struct_fields__})
     arrays = {
         **learnt.first.arrays("first/"),
@@ -105,12 +111,17 @@ def load(path: str | Path, content: bytes | None = None) -> TaggerState:
 
 
 def describe(archive: Archive) -> list[tuple[str, str]]:
-    """What the file of a tagger is, for people, as pairs of name and text. Raises: ModelError, damaged."""
+    """What the file of a tagger is, for people, as pairs of name and text. Raises: ModelError,
+    damaged."""
     meta, texts = archive.content("meta.json", Meta), archive.content("tags.json", TagTexts)
     columns = {"FEATS": texts.bundles, "XPOS": texts.xpos}
     others = [name for name, pairs in columns.items() if any(value != "_" for _, value in pairs)]
     others += ["lemmas"] if texts.rules or texts.lemmas else []
-    of_upos = "not measured" if meta.jackknifed is None else f"{100 * meta.jackknifed:.1f} % in sentences kept back"
+    of_upos = (
+        "not measured"
+        if meta.jackknifed is None
+        else f"{100 * meta.jackknifed:.1f} % in sentences kept back"
+    )
     return [
         ("kind", f"{KIND}, for --tagger and vdgi tag"),
         ("made by", f"dynet_vdgi {meta.version}"),

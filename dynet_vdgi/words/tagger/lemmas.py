@@ -1,8 +1,8 @@
 """Lemmas: those of words seen with them, and rules about endings for other words.
 
-Lemmas are those of words seen with them; others follow rules about endings. A rule is text: `s>` takes an s
-off the end of the lower-cased form, `ies>y` puts a y in place of ies, `=` is the form as it is written. Which
-rule a word gets is learnt as its FEATS are, see `Bundles`.
+Lemmas are those of words seen with them; others follow rules about endings. A rule is text: `s>`
+takes an s off the end of the lower-cased form, `ies>y` puts a y in place of ies, `=` is the form as
+it is written. Which rule a word gets is learnt as its FEATS are, see `Bundles`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,11 @@ def applied(rule: str, form: str) -> str:
 
 def is_lemma(text: str) -> bool:
     """Whether CoNLL-U can hold a text as a lemma."""
-    return text != "" and not has_stray_space(text) and not any(letter in text for letter in "\t\n\r\0")
+    return (
+        text != ""
+        and not has_stray_space(text)
+        and not any(letter in text for letter in "\t\n\r\0")
+    )
 
 
 def key_of(form: str, tag: str, feats: str) -> str:
@@ -72,4 +76,6 @@ def known_lemmas(words: Iterable[Word]) -> dict[str, str]:
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     for form, tag, feats, lemma in words:
         seen[key_of(form, tag, feats)][lemma] += 1
-    return {key: min(lemmas, key=lambda each: (-lemmas[each], each)) for key, lemmas in seen.items()}
+    return {
+        key: min(lemmas, key=lambda each: (-lemmas[each], each)) for key, lemmas in seen.items()
+    }

@@ -1,14 +1,16 @@
-"""The universal retagger: what numbers of words say in every language corrects a tagger of few tagged sentences.
+"""The universal retagger: what numbers of words say in every language corrects a tagger of few
+tagged sentences.
 
     l = tanh(U u + u0)                                                          u: numbers of the text
     x_i = relu(V [numbers of the type; flags] + C [what the tagger says] + L l + x0)
     logits_i = a log(P_i + .0001) + O [BiLSTM(x)_i; x_i] + o                    P: probabilities by the tagger
     P'_i = softmax(logits_i) ** .8  P_i ** .2  w ** is_new_i, to sum up to 1
 
-w moves the tags of words whose type no tagged word has towards as much of each as types have that one tagged word has:
-how frequent adverbs are differs by language, and the network expects what its own languages have. It has learnt from
-treebanks of other languages, each tagged by taggers of 20 to 200 of its sentences (experiments/retagger.py), and sees
-no letters, only which types share some. Punctuation, which is what the tagger takes for it, is left out.
+w moves the tags of words whose type no tagged word has towards as much of each as types have that
+one tagged word has: how frequent adverbs are differs by language, and the network expects what its
+own languages have. It has learnt from treebanks of other languages, each tagged by taggers of 20 to
+200 of its sentences (experiments/retagger.py), and sees no letters, only which types share some.
+Punctuation, which is what the tagger takes for it, is left out.
 
 Letters: N words; W of them that are no punctuation; T tags of the tagger, U of `encoding.TAGS`.
 """
@@ -52,8 +54,8 @@ NETWORK_SHARE = 0.8
 """Of the network's log-probabilities beside the tagger's."""
 
 SHIFT, DOUBT, FEW_TAGGED_WORDS = 0.6, 20.0, 100
-"""How far new words' tags are moved towards those expected, a power; rare types that equal what is found without; new
-words that halve the power."""
+"""How far new words' tags are moved towards those expected, a power; rare types that equal what is
+found without; new words that halve the power."""
 
 PUNCT = "PUNCT"
 
@@ -61,7 +63,8 @@ N_FLAGS = 14
 """Of a word: its place, its case, and the gaps around it."""
 
 N_SAID = 4 * N_TAGS + 5 + len(SIDES) * 2 * (N_TAGS + 1)
-"""Numbers of what a tagger says of a word, and of types that are like it in their first or last letters."""
+"""Numbers of what a tagger says of a word, and of types that are like it in their first or last
+letters."""
 
 FEWEST = 100
 """Tagged words that a tagger has seen at least, as far as the network is concerned."""
@@ -75,7 +78,8 @@ STANDARD = {"mean": N_NUMBERS, "scale": N_NUMBERS, "text.mean": N_OF_TEXT, "text
 
 
 class LearningText(Struct, frozen=True, dict=True):
-    """The sentences that a tagger has learnt from, or the first MOST_WORDS words of them, to be counted."""
+    """The sentences that a tagger has learnt from, or the first MOST_WORDS words of them, to be
+    counted."""
 
     tagged: list[list[str]]
     tags: list[list[str]]  # of the tagged sentences' words; "_" has none
@@ -145,12 +149,16 @@ class Said(NamedTuple):
     @property
     def is_mark(self) -> Flags:
         """Whether each word (N,) is punctuation for it."""
-        return np.isin(self.marginals.argmax(1), [k for k, tag in enumerate(self.tags) if tag == PUNCT])
+        return np.isin(
+            self.marginals.argmax(1), [k for k, tag in enumerate(self.tags) if tag == PUNCT]
+        )
 
     @property
     def columns(self) -> Floats:
         """Which of U each tag is (T, U); a row of zeros: none."""
-        return np.array([[_COLUMN.get(tag, -1) == k for k in range(N_TAGS)] for tag in self.tags], np.float64)
+        return np.array(
+            [[_COLUMN.get(tag, -1) == k for k in range(N_TAGS)] for tag in self.tags], np.float64
+        )
 
 
 def input_of(text: LearningText, words: WordTypes, said: Said) -> RetaggerInput:
@@ -160,10 +168,16 @@ def input_of(text: LearningText, words: WordTypes, said: Said) -> RetaggerInput:
     counted = text.with_words(words)
     of_lower = np.array([counted.number.get(form, 0) for form in words.lower_forms], np.int64)
     types, its = np.unique(of_lower[words.lower[words.types]][at], return_inverse=True)
-    p, means = _shares(said.marginals[at] @ said.columns), _shares(said.means.of_codes(counted.codes) @ said.columns)
-    tagged = np.concatenate([text.tag_counts, np.zeros((len(means) - len(text.tag_counts), N_TAGS))])
+    p, means = (
+        _shares(said.marginals[at] @ said.columns),
+        _shares(said.means.of_codes(counted.codes) @ said.columns),
+    )
+    tagged = np.concatenate(
+        [text.tag_counts, np.zeros((len(means) - len(text.tag_counts), N_TAGS))]
+    )
     n_tagged = tagged.sum(1, keepdims=True)
-    # What types of the text are like by the random field, and what tagged ones are, each type counting once.
+    # What types of the text are like by the random field, and what tagged ones are, each type
+    # counting once.
     of_types: list[NDArray[Any]] = [means, np.ones_like(n_tagged), _shares(tagged), n_tagged > 0]
     alike = counted.alike(types, np.concatenate(of_types, 1)).reshape(len(types), -1, N_TAGS + 1)
     alike[:, :, :-1] /= np.maximum(alike[:, :, -1:], 1)
@@ -178,8 +192,12 @@ def input_of(text: LearningText, words: WordTypes, said: Said) -> RetaggerInput:
         alike.reshape(len(types), -1),
     ]
     amount = np.full((len(at), 1), np.log(max(said.n_words, FEWEST)) / 3)
-    numbers = np.concatenate([counted.numbers[types][its], _flags(words, said.is_mark, at, first)], 1)
-    its_said = np.concatenate([p, np.log(p + 1e-3) / 3, np.concatenate(of_type, 1)[its], _entropy(p), amount], 1)
+    numbers = np.concatenate(
+        [counted.numbers[types][its], _flags(words, said.is_mark, at, first)], 1
+    )
+    its_said = np.concatenate(
+        [p, np.log(p + 1e-3) / 3, np.concatenate(of_type, 1)[its], _entropy(p), amount], 1
+    )
     of_words = numbers.astype(np.float32), its_said.astype(np.float32)
     return RetaggerInput(at, first, *of_words, counted.of_text, (n_own == 0)[its, 0])
 
@@ -200,17 +218,24 @@ def _flags(words: WordTypes, is_mark: Flags, at: Ints, first: Ints) -> Floats:
     place = np.arange(len(at)) - np.repeat(first[:-1], lengths)
     to_end = np.repeat(lengths, lengths) - 1 - place
     capital, upper = cases_of(words)[at].T
-    # A sentence of n words has n + 1 gaps. The kind of a gap is that of its mark that is last in _GAPS.
-    marks, rank = np.flatnonzero(is_mark), np.array([_GAPS.index(kind_of_gap(form)) for form in words.forms])
+    # A sentence of n words has n + 1 gaps. The kind of a gap is that of its mark that is last in
+    # _GAPS.
+    marks, rank = (
+        np.flatnonzero(is_mark),
+        np.array([_GAPS.index(kind_of_gap(form)) for form in words.forms]),
+    )
     gaps = np.zeros(len(at) + len(first) - 1, np.int64)
     np.maximum.at(gaps, np.searchsorted(at, marks) + sentence[marks], rank[words.types[marks]])
     before = np.arange(len(at)) + sentence[at]
     places = place == 0, to_end == 0, upper, np.minimum(place, 5) / 5, np.minimum(to_end, 5) / 5
-    return np.concatenate([np.stack([capital, *places], 1), np.eye(4)[gaps[before]], np.eye(4)[gaps[before + 1]]], 1)
+    return np.concatenate(
+        [np.stack([capital, *places], 1), np.eye(4)[gaps[before]], np.eye(4)[gaps[before + 1]]], 1
+    )
 
 
 def _as_expected(p: Floats, is_new: Flags, tag_counts: Floats) -> Floats:
-    """The probabilities (W, U), with new words' moved towards as much of each tag as there is among rare types."""
+    """The probabilities (W, U), with new words' moved towards as much of each tag as there is among
+    rare types."""
     n, mean = int(is_new.sum()), p[is_new].sum(0) / max(1, is_new.sum())
     rare = tag_counts[tag_counts.sum(1) == 1].sum(0)  # of each tag, types with one tagged word
     expected = (rare + DOUBT * mean) / (rare.sum() + DOUBT)
@@ -238,7 +263,8 @@ class Retagger:
     weights: Mapping[str, Floats32]
 
     def standardised(self, its: RetaggerInput) -> tuple[Floats32, Floats32]:
-        """The numbers of words (W, N_NUMBERS + N_FLAGS) and of the text, as deviations from the mean, up to CLIP."""
+        """The numbers of words (W, N_NUMBERS + N_FLAGS) and of the text, as deviations from the
+        mean, up to CLIP."""
         w, words = self.weights, its.words.copy()
         numbers = (words[:, :N_NUMBERS] - w["mean"]) / w["scale"]
         words[:, :N_NUMBERS] = np.clip(numbers, -CLIP, CLIP)
@@ -270,14 +296,16 @@ class Retagger:
         if not (is_free & ~said.is_mark).any():
             return result
         its, columns = input_of(text, words, said), said.columns
-        mixture = self.probabilities(its) ** NETWORK_SHARE * (its.said[:, :N_TAGS] + LEAST_PROBABILITY) ** (
-            1 - NETWORK_SHARE
-        )
+        mixture = self.probabilities(its) ** NETWORK_SHARE * (
+            its.said[:, :N_TAGS] + LEAST_PROBABILITY
+        ) ** (1 - NETWORK_SHARE)
         p = _as_expected(_shares(np.asarray(mixture * columns.any(0))), its.is_new, text.tag_counts)
         chosen, is_universal = is_free[its.at], columns.any(1)
         at = its.at[chosen]
         mass = result[at] @ is_universal
-        result[np.ix_(at, is_universal)] = _shares(p[chosen] @ columns[is_universal].T) * mass[:, None]
+        result[np.ix_(at, is_universal)] = (
+            _shares(p[chosen] @ columns[is_universal].T) * mass[:, None]
+        )
         return result
 
     @classmethod
@@ -306,7 +334,10 @@ def _read(archive: Archive) -> dict[str, Floats32]:
     if (meta.kind, meta.format) != (KIND, FORMAT):
         raise ModelError(f"a {meta.kind} of format {meta.format}, not a {KIND} of format {FORMAT}")
     arrays: Mapping[str, NDArray[Any]] = archive.arrays("weights.npz")
-    sizes = (checked(arrays, name, "f2", (None, None), KIND).shape for name in ("said", "lstm0.forward.h", "text"))
+    sizes = (
+        checked(arrays, name, "f2", (None, None), KIND).shape
+        for name in ("said", "lstm0.forward.h", "text")
+    )
     (width, _), (_, hidden), (language, _) = sizes
     expected = shapes(width, hidden, language)
     found = {name: checked(arrays, name, "f2", shape, KIND) for name, shape in expected.items()}

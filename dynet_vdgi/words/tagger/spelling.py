@@ -1,10 +1,12 @@
 """Features of words, as items of a `crf`: their spelling, and the means of their types.
 
-A word type, which is a form, makes five items: as the word itself, as the word to its left or right, and as
-the word two to its left or right. Their features are hashed from the letters in a kernel.
+A word type, which is a form, makes five items: as the word itself, as the word to its left or
+right, and as the word two to its left or right. Their features are hashed from the letters in a
+kernel.
 
-The mean of a lower-cased type is that of the probabilities of tags of all its occurrences, in raw text and in the
-text to tag, by a first tagger. The second tagger sees the means of a word's own type and of its neighbours'.
+The mean of a lower-cased type is that of the probabilities of tags of all its occurrences, in raw
+text and in the text to tag, by a first tagger. The second tagger sees the means of a word's own
+type and of its neighbours'.
 
 Letters: V word types, L letters of all types, N words, S sentences, T tags.
 """
@@ -47,7 +49,9 @@ _SHAPES = {"Lu": "X", "Lt": "X", "Ll": "x"}
 
 _PLACES = Items(
     np.array([0, 0, 1, 2, 4]),
-    np.array([text_code(text) for text in ("capital", "first", "first", "first and capital")], np.uint64),
+    np.array(
+        [text_code(text) for text in ("capital", "first", "first", "first and capital")], np.uint64
+    ),
 )
 """Elsewhere; a capital elsewhere; the first word; the first word with a capital."""
 
@@ -55,15 +59,17 @@ _PLACES = Items(
 @compiled
 def feature(code: np.uint64, template: int, slot: int) -> np.uint64:
     """The code of a feature."""
-    return unordered_pair_code(unordered_pair_code(code, np.uint64(template + 1)), np.uint64(slot + 1))
+    return unordered_pair_code(
+        unordered_pair_code(code, np.uint64(template + 1)), np.uint64(slot + 1)
+    )
 
 
 @compiled
 def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: Codes) -> None:
     """The features of all types' items: `first` (5 V + 1,) and codes, as `crf.Items` has them.
 
-    Type v has the letters from ends[v] to ends[v + 1], lower-cased; whole (V, 3) are its shape, a code of the
-    form if that is not lower-case, or 0, and whether it has a hyphen inside.
+    Type v has the letters from ends[v] to ends[v + 1], lower-cased; whole (V, 3) are its shape, a
+    code of the form if that is not lower-case, or 0, and whether it has a hyphen inside.
     """
     count = 0
     for v in range(len(ends) - 1):
@@ -93,7 +99,9 @@ def fill_codes(letters: Letters, ends: Ints, whole: Codes, first: Ints, codes: C
                     codes[count] = feature(code, SpellingTemplate.FIRST_LETTER + k, slot)
                     count += 1
             if slot == 0:
-                codes[count] = feature(np.uint64(min(8, end - start)), SpellingTemplate.LENGTH, slot)
+                codes[count] = feature(
+                    np.uint64(min(8, end - start)), SpellingTemplate.LENGTH, slot
+                )
                 codes[count + 1] = feature(np.uint64(0), SpellingTemplate.ALWAYS, slot)
                 count += 2
                 if whole[v, 1]:
@@ -161,7 +169,9 @@ class WordTypes(NamedTuple):
             ends.append(len(types))
         cased: dict[str, int] = {}
         lower = [0, *(cased.setdefault(form.lower(), len(cased) + 1) for form in known)]
-        return cls(["", *known], np.array(lower), ["", *cased], np.array(types, np.int64), np.array(ends))
+        return cls(
+            ["", *known], np.array(lower), ["", *cased], np.array(types, np.int64), np.array(ends)
+        )
 
     def tokens(self) -> Tokens:
         """The words with the features of their spelling and of their place in the sentence."""
@@ -177,7 +187,10 @@ class WordTypes(NamedTuple):
 
 def joined(one: Items, other: Items) -> Items:
     """The items of both."""
-    return Items(np.concatenate([one.first, one.first[-1] + other.first[1:]]), np.concatenate([one.codes, other.codes]))
+    return Items(
+        np.concatenate([one.first, one.first[-1] + other.first[1:]]),
+        np.concatenate([one.codes, other.codes]),
+    )
 
 
 def with_items(tokens: Tokens, items: Items, uses: Ints | Numbers) -> Tokens:
@@ -191,7 +204,8 @@ def with_items(tokens: Tokens, items: Items, uses: Ints | Numbers) -> Tokens:
 
 
 def around(types: Ints, first: Ints, offsets: Sequence[int]) -> Numbers:
-    """The types (N, offsets) of the words at these offsets from each word; OUTSIDE beyond its sentence."""
+    """The types (N, offsets) of the words at these offsets from each word; OUTSIDE beyond its
+    sentence."""
     n = len(types)
     sentence = np.repeat(np.arange(len(first) - 1), np.diff(first))
     found = np.zeros((n, len(offsets)), np.int32)

@@ -1,9 +1,11 @@
 """The features of a word type's spelling: their names, their numbers, and what each is made of.
 
-A feature's code is the hash of what the template looks at, the template's number, and the slot: whether the type is
-the word itself, or stands one or two words to its left or right. Taggers hold the codes, so no number ever changes.
+A feature's code is the hash of what the template looks at, the template's number, and the slot:
+whether the type is the word itself, or stands one or two words to its left or right. Taggers hold
+the codes, so no number ever changes.
 
-Of a word two away the form alone is seen. Neighbours have no length, case or hyphen, and fewer prefixes and suffixes:
+Of a word two away the form alone is seen. Neighbours have no length, case or hyphen, and fewer
+prefixes and suffixes:
 
 >>> import numpy as np
 >>> from dynet_vdgi.words.tagger.spelling import SLOTS, items_of
@@ -23,13 +25,15 @@ class SpellingTemplate(IntEnum):
 
     FORM = 0  # lower-cased
     SHAPE = 1  # see `spelling.shape`
-    LAST_LETTER = 2  # the next numbers: the last two letters and so on, up to `spelling.SUFFIX` of them
+    # the next numbers: the last two letters and so on, up to `spelling.SUFFIX` of them
+    LAST_LETTER = 2
     LAST_2 = 3
     LAST_3 = 4
     LAST_4 = 5
     LAST_5 = 6
     LAST_6 = 7
-    FIRST_LETTER = 10  # the next numbers: the first two letters and so on, up to `spelling.PREFIX` of them
+    # the next numbers: the first two letters and so on, up to `spelling.PREFIX` of them
+    FIRST_LETTER = 10
     FIRST_2 = 11
     FIRST_3 = 12
     FIRST_4 = 13

@@ -31,13 +31,15 @@ class TaggerState:
     of_feats: Bundles
     of_xpos: Bundles
     of_rules: Bundles
-    jackknifed: float | None  # share of words whose UPOS the first pass finds without their sentence
+    # share of words whose UPOS the first pass finds without their sentence
+    jackknifed: float | None
     n_words: int  # with tags, learnt from
     text: LearningText | None = None  # for the retagger; None: it is not asked
 
 
 def feats_parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
-    """A bundle's parts: each Name=Value of its FEATS, which all tags share, and UPOS and FEATS as a whole."""
+    """A bundle's parts: each Name=Value of its FEATS, which all tags share, and UPOS and FEATS as a
+    whole."""
     return _parts(bundles, tags, values_of)
 
 
@@ -46,11 +48,14 @@ def values_of(feats: str) -> list[str]:
 
 
 def plain_parts(pairs: Sequence[tuple[str, str]], tags: Sequence[str]) -> Parts:
-    """The parts of XPOS and of rules of lemmas: itself, which all UPOS share, and it and UPOS together."""
+    """The parts of XPOS and of rules of lemmas: itself, which all UPOS share, and it and UPOS
+    together."""
     return _parts(pairs, tags, lambda value: [value])
 
 
-def _parts(bundles: Sequence[tuple[str, str]], tags: Sequence[str], shared: Callable[[str], list[str]]) -> Parts:
+def _parts(
+    bundles: Sequence[tuple[str, str]], tags: Sequence[str], shared: Callable[[str], list[str]]
+) -> Parts:
     """Bundles, sorted by tag, with their parts, of which each name is one."""
     named = [_names(tag, value, shared) for tag, value in bundles]
     number = {name: k for k, name in enumerate(named_parts(bundles, shared))}
@@ -67,6 +72,10 @@ def _names(tag: str, value: str, shared: Callable[[str], list[str]]) -> list[str
     return [*shared(value), f"{tag} {value}"]
 
 
-def named_parts(bundles: Sequence[tuple[str, str]], shared: Callable[[str], list[str]]) -> list[str]:
+def named_parts(
+    bundles: Sequence[tuple[str, str]], shared: Callable[[str], list[str]]
+) -> list[str]:
     """The names of the parts, in the order of their numbers."""
-    return list(dict.fromkeys(name for tag, value in bundles for name in _names(tag, value, shared)))
+    return list(
+        dict.fromkeys(name for tag, value in bundles for name in _names(tag, value, shared))
+    )

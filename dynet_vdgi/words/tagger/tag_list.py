@@ -1,7 +1,8 @@
 """Lists of words with their usual tag, as a linguist fills them in, to learn a tagger from.
 
-A line has a form, UPOS, FEATS and anything in a fourth column, such as the count that `vdgi tag list` writes, with
-tabs between them; FEATS and what follows may be left out. Lines whose UPOS is `_` are not filled in.
+A line has a form, UPOS, FEATS and anything in a fourth column, such as the count that `vdgi tag
+list` writes, with tabs between them; FEATS and what follows may be left out. Lines whose UPOS is
+`_` are not filled in.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class TagList:
     def read(cls, path: AnyPath) -> TagList:
         """The list in a file.
 
-        Raises: DataError, it cannot be read, a line is malformed, a form occurs twice, or no word has a tag.
+        Raises: DataError, it cannot be read, a line is malformed, a form occurs twice, or no word
+        has a tag.
         """
         tags: dict[str, tuple[str, str]] = {}
         lines: dict[str, int] = {}
@@ -61,18 +63,22 @@ class TagList:
     def filled(
         self, forms: Sequence[str], tags: Sequence[str], feats: Sequence[str]
     ) -> tuple[list[str], list[tuple[str, str]]]:
-        """The tags (N,) of words, and their UPOS and FEATS (N,), with the list's where a word has no tag.
+        """The tags (N,) of words, and their UPOS and FEATS (N,), with the list's where a word has
+        no tag.
 
-        Punctuation and numbers need not be listed. A form that has another tag somewhere is ambiguous and not
-        looked up. Warns of listed words that have no effect.
+        Punctuation and numbers need not be listed. A form that has another tag somewhere is
+        ambiguous and not looked up. Warns of listed words that have no effect.
         """
         found = {form: self.tags.get(form.lower()) or without_letters(form) for form in forms}
         pairs = [found[form] for form in forms]
         ambiguous = {
-            form.lower() for form, tag, pair in zip(forms, tags, pairs) if tag != UNKNOWN and pair and pair[0] != tag
+            form.lower()
+            for form, tag, pair in zip(forms, tags, pairs)
+            if tag != UNKNOWN and pair and pair[0] != tag
         }
         upos, bundles = list(tags), list(zip(tags, feats))
-        # If no word of the list has FEATS, they are unknown; otherwise `_` means that a word has none.
+        # If no word of the list has FEATS, they are unknown; otherwise `_` means that a word has
+        # none.
         has_feats = any(feats != UNKNOWN for _, feats in self.tags.values())
         for k, (form, pair) in enumerate(zip(forms, pairs)):
             if tags[k] == UNKNOWN and pair and form.lower() not in ambiguous:
@@ -81,10 +87,18 @@ class TagList:
         lower = {form.lower() for form in found}
         if absent := [form for form in self.tags if form not in lower]:
             words = listed(absent, WORDS_SHOWN)
-            logger.warning("%s: %s never in the text: %s", self.name, count(len(absent), "word"), words)
+            logger.warning(
+                "%s: %s never in the text: %s", self.name, count(len(absent), "word"), words
+            )
         if other := [form for form in self.tags if form in ambiguous]:
             what = "with another tag in the sentences, which counts"
-            logger.info("%s: %s %s: %s", self.name, count(len(other), "word"), what, listed(other, WORDS_SHOWN))
+            logger.info(
+                "%s: %s %s: %s",
+                self.name,
+                count(len(other), "word"),
+                what,
+                listed(other, WORDS_SHOWN),
+            )
         if self.n_empty:
             logger.info("%s: %s without a tag yet", self.name, count(self.n_empty, "word"))
         return upos, bundles
@@ -108,15 +122,26 @@ def _columns(name: str, number: int, line: str) -> tuple[str, str, str]:
     if not 2 <= len(columns) <= 4:
         found = "no tab" if len(columns) == 1 else f"{len(columns)} columns"
         raise DataError(name, number, found, "write a form, UPOS and FEATS with tabs between them")
-    form, upos, feats = nfc(columns[0]).lower(), columns[1], columns[2] if len(columns) > 2 else UNKNOWN
+    form, upos, feats = (
+        nfc(columns[0]).lower(),
+        columns[1],
+        columns[2] if len(columns) > 2 else UNKNOWN,
+    )
     if not form:
         raise DataError(name, number, "no form before the first tab", "write the word there")
     if upos not in UD_TAGS and upos != UNKNOWN:
-        hint = did_you_mean(upos, UD_TAGS).removeprefix("; ") or f"there are: {' '.join(sorted(UD_TAGS))}"
+        hint = (
+            did_you_mean(upos, UD_TAGS).removeprefix("; ")
+            or f"there are: {' '.join(sorted(UD_TAGS))}"
+        )
         raise DataError(name, number, f"{upos!r} is no UPOS", f"{hint}; _ if you do not know")
     feats = feats or UNKNOWN
     if not is_feats(feats) or any(map(str.isspace, feats)):
-        raise DataError(name, number, f"{feats!r} are no FEATS", "write Name=Value|Name=Value, or _")
+        raise DataError(
+            name, number, f"{feats!r} are no FEATS", "write Name=Value|Name=Value, or _"
+        )
     if feats != UNKNOWN and upos == UNKNOWN:
-        raise DataError(name, number, f"{form!r} has FEATS but no UPOS", "fill in the second column")
+        raise DataError(
+            name, number, f"{form!r} has FEATS but no UPOS", "fill in the second column"
+        )
     return form, upos, feats

@@ -25,14 +25,19 @@ class TagScores:
     @property
     def accuracy(self) -> dict[str, float | None]:
         """The share of right words, from 0 to 1, by METRICS; None where gold says nothing."""
-        return {name: n / self.scored[name] if self.scored[name] else None for name, n in self.right.items()}
+        return {
+            name: n / self.scored[name] if self.scored[name] else None
+            for name, n in self.right.items()
+        }
 
 
 def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
-    """The scores of sentences with the same words. Raises: UsageError, their words are not the same.
+    """The scores of sentences with the same words. Raises: UsageError, their words are not the
+    same.
 
-    Words whose gold UPOS, XPOS or lemma is `_` are left out of its score, unless `_` is the word itself. FEATS `_`
-    means that a word has no features, and counts; but if it has no UPOS either, nobody has described it.
+    Words whose gold UPOS, XPOS or lemma is `_` are left out of its score, unless `_` is the word
+    itself. FEATS `_` means that a word has no features, and counts; but if it has no UPOS either,
+    nobody has described it.
     """
     right, scored = dict.fromkeys(METRICS, 0), dict.fromkeys(METRICS, 0)
     ours, theirs = list(gold), list(found)
@@ -62,4 +67,6 @@ def _words(sentences: Iterable[Sentence]) -> Iterable[tuple[str, ...]]:
     """Form, UPOS, XPOS, FEATS and lemma of each word."""
     nothing = repeat(NO_VALUE)
     for s in sentences:
-        yield from zip(s.forms, s.upos or s.tags, s.xpos or nothing, s.feats or nothing, s.lemmas or nothing)
+        yield from zip(
+            s.forms, s.upos or s.tags, s.xpos or nothing, s.feats or nothing, s.lemmas or nothing
+        )

@@ -36,7 +36,14 @@ from dynet_vdgi.words.tagger.files import load, members
 from dynet_vdgi.words.tagger.lemmas import applied, key_of, known_lemmas, rule_of
 from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, Said
 from dynet_vdgi.words.tagger.spelling import WordTypes, with_items
-from dynet_vdgi.words.tagger.state import UNKNOWN, TaggerState, feats_parts, named_parts, plain_parts, values_of
+from dynet_vdgi.words.tagger.state import (
+    UNKNOWN,
+    TaggerState,
+    feats_parts,
+    named_parts,
+    plain_parts,
+    values_of,
+)
 from dynet_vdgi.words.tagger.tag_list import TagList
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 
@@ -50,7 +57,8 @@ LISTED_SENTENCES = 300
 """Raw sentences whose listed words are learnt from; more cost time and do not help (fr, wo)."""
 
 GOOD_ACCURACY = 0.9
-"""UPOS accuracy below which corrected tags help a parser more than corrected trees (see docs/results)."""
+"""UPOS accuracy below which corrected tags help a parser more than corrected trees (see
+docs/results)."""
 
 BELOW_GOOD_ACCURACY = "below 90 %, corrected tags help a parser more than corrected trees"
 
@@ -62,7 +70,8 @@ BATCH_SENTENCES = 2000
 
 
 class Tagged(NamedTuple):
-    """A sentence with its tags, the probability of each UPOS found, and the number of words that had UPOS."""
+    """A sentence with its tags, the probability of each UPOS found, and the number of words that
+    had UPOS."""
 
     sentence: Sentence
     chances: list[float | None]  # (n,); None: the word had UPOS
@@ -95,14 +104,19 @@ class Tagger:
     learnt: TaggerState | None = field(default=None, repr=False)
 
     def fit(
-        self, sentences: Sentences = (), raw: Sentences = (), *, tag_list: AnyPath | TagList | None = None
+        self,
+        sentences: Sentences = (),
+        raw: Sentences = (),
+        *,
+        tag_list: AnyPath | TagList | None = None,
     ) -> Tagger:
         """Learns from sentences with tags, some of which may be `_`, and from raw ones.
 
-        Equal sentences give equal taggers. `tag_list` is a file of words with their usual tag, as `vdgi tag
-        list` writes it to be filled in. Words without a tag that are in the list have this tag then, in the
-        given sentences, in the first LISTED_SENTENCES raw ones and in raw ones with a listed word that none had before.
-        A word that has another tag somewhere in the sentences is ambiguous, and not looked up.
+        Equal sentences give equal taggers. `tag_list` is a file of words with their usual tag, as
+        `vdgi tag list` writes it to be filled in. Words without a tag that are in the list have
+        this tag then, in the given sentences, in the first LISTED_SENTENCES raw ones and in raw
+        ones with a listed word that none had before. A word that has another tag somewhere in the
+        sentences is ambiguous, and not looked up.
 
         Raises:
             UsageError: no word has a tag.
@@ -116,19 +130,29 @@ class Tagger:
         tagged += [Sentence(forms, (UNKNOWN,) * len(forms)) for forms in chosen]
         text = _TaggingText(tagged, listing)
         if not text.tags:
-            raise UsageError("no word has a tag (UPOS) to learn from; tag some sentences, fifty for a start")
+            raise UsageError(
+                "no word has a tag (UPOS) to learn from; tag some sentences, fifty for a start"
+            )
         tokens, gold = text.words.tokens(), text.numbers_of_tags
         first, marginals = _first_pass(tokens, gold, len(text.tags))
         right = (marginals.argmax(axis=1) == gold)[text.is_given]
         jackknifed = float(right.mean()) if len(right) else None
         means = TypeMeans.of(text.words, marginals)
         raw_tokens = more.tokens()
-        means = means.plus(TypeMeans.of(more, first.marginals(first.scores(raw_tokens), more.first)))
-        second = Crf.fit(means.seen(tokens, text.words), gold, len(text.tags), iterations=ITERATIONS[1])
-        of_feats = Bundles.fit(tokens, text.numbers_of_bundles, feats_parts(text.bundles, text.tags))
+        means = means.plus(
+            TypeMeans.of(more, first.marginals(first.scores(raw_tokens), more.first))
+        )
+        second = Crf.fit(
+            means.seen(tokens, text.words), gold, len(text.tags), iterations=ITERATIONS[1]
+        )
+        of_feats = Bundles.fit(
+            tokens, text.numbers_of_bundles, feats_parts(text.bundles, text.tags)
+        )
         with_bundles = _with_bundles(tokens, text.bundle_of_words)
         of_xpos = Bundles.fit(with_bundles, text.numbers_of_xpos, plain_parts(text.xpos, text.tags))
-        of_rules = Bundles.fit(with_bundles, text.numbers_of_rules, plain_parts(text.rules, text.tags))
+        of_rules = Bundles.fit(
+            with_bundles, text.numbers_of_rules, plain_parts(text.rules, text.tags)
+        )
         self.learnt = TaggerState(
             text.tags, text.bundles, text.xpos, text.rules, text.lemmas,
             first, means, second, of_feats, of_xpos, of_rules,
@@ -142,16 +166,19 @@ class Tagger:
         return [each.sentence for each in self.stream(sentences, retag=retag)]
 
     def stream(self, sentences: Sentences, *, retag: bool = False) -> Iterator[Tagged]:
-        """The sentences that `predict` gives, BATCH_SENTENCES at a time, and how probable their tags are."""
+        """The sentences that `predict` gives, BATCH_SENTENCES at a time, and how probable their
+        tags are."""
         rest = iter(sentences_of(sentences, heads="ignored", tags="known"))
         batches = iter(lambda: list(islice(rest, BATCH_SENTENCES)), [])
         learnt = self._fitted()
         return (each for batch in batches for each in _tagged(learnt, batch, retag))
 
     def choices(self, sentence: Sentence, most: int = 5) -> list[WordChoices]:
-        """What each word of a sentence may be; its FEATS and XPOS, up to `most`, are those of its UPOS.
+        """What each word of a sentence may be; its FEATS and XPOS, up to `most`, are those of its
+        UPOS.
 
-        The tags are chosen as if no word had one. XPOS is that of the word's FEATS, or of the most probable.
+        The tags are chosen as if no word had one. XPOS is that of the word's FEATS, or of the most
+        probable.
         """
         learnt = self._fitted()
         tags = universal_tags(sentence)
@@ -159,7 +186,12 @@ class Tagger:
         if asked is None or asked[0] is not learnt or asked[1] != sentence.forms:
             words = WordTypes.of([sentence.forms])
             tokens = words.tokens()
-            asked = learnt, sentence.forms, tokens, _marginals(learnt, words, tokens, [UNKNOWN] * len(tags))
+            asked = (
+                learnt,
+                sentence.forms,
+                tokens,
+                _marginals(learnt, words, tokens, [UNKNOWN] * len(tags)),
+            )
             vars(self)["_asked"] = asked
         tokens, free = asked[2:]
         pairs = list(zip(tags, sentence.feats or (UNKNOWN,) * len(tags)))
@@ -199,7 +231,8 @@ class Tagger:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of words whose UPOS was found by learning from other sentences alone, from 0 to 1.
+        """The share of words whose UPOS was found by learning from other sentences alone, from 0 to
+        1.
 
         None if no sentence had tags.
         """
@@ -235,9 +268,15 @@ class Tagger:
 
 
 def _most_probable(
-    names: Sequence[tuple[str, str]], bundles: Bundles, tokens: Tokens, word: int, group: int, most: int
+    names: Sequence[tuple[str, str]],
+    bundles: Bundles,
+    tokens: Tokens,
+    word: int,
+    group: int,
+    most: int,
 ) -> list[tuple[str, float]]:
-    """The most probable bundles of a group (an UPOS) for a word, up to `most`, with their probabilities."""
+    """The most probable bundles of a group (an UPOS) for a word, up to `most`, with their
+    probabilities."""
     start, end = bundles.parts.groups[group : group + 2].tolist()
     if start == end:
         return []
@@ -253,8 +292,11 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
     gold = [UNKNOWN if retag else tag for sentence in sentences for tag in universal_tags(sentence)]
     tokens = words.tokens()
     marginals = _marginals(learnt, words, tokens, gold)
-    # Retagged probabilities are flatter: the tag is chosen before its FEATS then, not both together.
-    of_groups = marginals if learnt.text is None else np.eye(len(learnt.tags))[marginals.argmax(axis=1)]
+    # Retagged probabilities are flatter: the tag is chosen before its FEATS then, not both
+    # together.
+    of_groups = (
+        marginals if learnt.text is None else np.eye(len(learnt.tags))[marginals.argmax(axis=1)]
+    )
     best, _ = learnt.of_feats.best(tokens, of_groups)
     found = [learnt.bundles[k] for k in best.tolist()]
     numbers = np.array([number[tag] for tag, _ in found], np.int64)
@@ -290,12 +332,19 @@ def _with_soft(tagged: Tagged, soft: SoftTags) -> Tagged:
     if n_given == len(sentence):
         return tagged
     feats = sentence.feats or (UNKNOWN,) * len(sentence)
-    given = [(k, universal_tags(sentence)[k], feats[k]) for k, chance in enumerate(chances) if chance is None]
+    given = [
+        (k, universal_tags(sentence)[k], feats[k])
+        for k, chance in enumerate(chances)
+        if chance is None
+    ]
     return tagged._replace(sentence=replace(sentence, soft=soft.settled(given)))
 
 
-def _marginals(learnt: TaggerState, words: WordTypes, tokens: Tokens, tags: Sequence[str]) -> Floats:
-    """The probabilities (N, T) of the tags of words, some of which are known (N,); retagged after few words."""
+def _marginals(
+    learnt: TaggerState, words: WordTypes, tokens: Tokens, tags: Sequence[str]
+) -> Floats:
+    """The probabilities (N, T) of the tags of words, some of which are known (N,); retagged after
+    few words."""
     number = {tag: k for k, tag in enumerate(learnt.tags)}
     given = np.array([number.get(tag, FREE) for tag in tags], np.int64)
     said = said_of(learnt, words, tokens, given)
@@ -308,7 +357,9 @@ def said_of(learnt: TaggerState, words: WordTypes, tokens: Tokens, given: Ints) 
     """What the random fields say of words, some of whose tags are given (N,); others are FREE."""
     before = learnt.first.marginals(learnt.first.scores(tokens), words.first, given)
     means = learnt.means.plus(TypeMeans.of(words, before))
-    marginals = learnt.second.marginals(learnt.second.scores(means.seen(tokens, words)), words.first, given)
+    marginals = learnt.second.marginals(
+        learnt.second.scores(means.seen(tokens, words)), words.first, given
+    )
     return Said(learnt.tags, learnt.n_words, marginals, means)
 
 
@@ -318,7 +369,8 @@ def universal_tags(sentence: Sentence) -> Sequence[str]:
 
 
 class _TaggingText:
-    """Sentences to learn from, and the numbers of what their words have; FREE for words without UPOS.
+    """Sentences to learn from, and the numbers of what their words have; FREE for words without
+    UPOS.
 
     `is_given` (N,) are the words whose UPOS is that of the sentences, not of the list.
     """
@@ -339,10 +391,14 @@ class _TaggingText:
         self.tag_of_words = tags
         self.tags = sorted({*tags} - {UNKNOWN})
         bundles = {pair for pair in self.bundle_of_words if pair[0] != UNKNOWN}
-        self.bundles = sorted(bundles | {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}})
+        self.bundles = sorted(
+            bundles | {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}}
+        )
         xpos_pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
         self.xpos = sorted({pair for pair in xpos_pairs if pair[0] != UNKNOWN})
-        words = [word for word in zip(forms, tags, feats, lemmas) if UNKNOWN not in (word[1], word[3])]
+        words = [
+            word for word in zip(forms, tags, feats, lemmas) if UNKNOWN not in (word[1], word[3])
+        ]
         self.lemmas = known_lemmas(words)
         rules = [
             (tag, rule_of(form, lemma)) if UNKNOWN not in (tag, lemma) else (UNKNOWN, UNKNOWN)
@@ -375,7 +431,8 @@ def _numbers(values: Sequence[object], known: Sequence[object]) -> Ints:
 
 
 def _first_pass(tokens: Tokens, gold: Ints, n_tags: int) -> tuple[Crf, Floats]:
-    """A random field, and marginals (N, T) of the tagged text from others that have not seen the sentence."""
+    """A random field, and marginals (N, T) of the tagged text from others that have not seen the
+    sentence."""
     n_sentences = len(tokens.first) - 1
     known, features = seen_with(tokens, gold, n_tags)
     marginals = np.full((len(gold), n_tags), 1 / n_tags)
@@ -417,7 +474,9 @@ def _filled(
 ) -> Tagged:
     """The sentence with the tags found for words that have none, or for all."""
     columns = (sentence.lemmas, universal_tags(sentence), sentence.xpos, sentence.feats)
-    old = lemma, upos, own_xpos, own_feats = [list(c or (UNKNOWN,) * len(sentence)) for c in columns]
+    old = lemma, upos, own_xpos, own_feats = [
+        list(c or (UNKNOWN,) * len(sentence)) for c in columns
+    ]
     found: list[float | None] = list(chances)
     n_given = 0
     for k, (tag, feats) in enumerate(bundles):

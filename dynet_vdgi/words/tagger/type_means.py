@@ -1,7 +1,9 @@
-"""What a first tagger says of all occurrences of a word type, as features that a second tagger sees.
+"""What a first tagger says of all occurrences of a word type, as features that a second tagger
+sees.
 
-The mean of a lower-cased type is that of the probabilities of tags of all its occurrences, in raw text and in the
-text to tag. The second tagger sees the means of a word's own type and of its neighbours'.
+The mean of a lower-cased type is that of the probabilities of tags of all its occurrences, in raw
+text and in the text to tag. The second tagger sees the means of a word's own type and of its
+neighbours'.
 
 >>> import numpy as np
 >>> words = WordTypes.of([["to", "fish"], ["Fish", "swim"]])
@@ -54,7 +56,9 @@ class TypeMeans:
         columns = [np.bincount(lower, column, n) for column in marginals.T]
         keys = np.array([text_code(form) for form in words.lower_forms[1:]], np.uint64)
         order = np.argsort(keys)
-        return cls(keys[order], np.stack(columns, axis=1).astype(np.float64)[1:][order], counts[1:][order])
+        return cls(
+            keys[order], np.stack(columns, axis=1).astype(np.float64)[1:][order], counts[1:][order]
+        )
 
     def plus(self, other: TypeMeans) -> TypeMeans:
         """Those of both texts together."""
@@ -66,9 +70,12 @@ class TypeMeans:
         return TypeMeans(keys, sums, counts)
 
     def of_words(self, words: WordTypes) -> Floats:
-        """The mean (W, T) of each lower-cased form of these words; 0 for the first, which is no word."""
+        """The mean (W, T) of each lower-cased form of these words; 0 for the first, which is no
+        word."""
         means = np.zeros((len(words.lower_forms), self.sums.shape[1]))
-        means[1:] = self.of_codes(np.array([text_code(form) for form in words.lower_forms[1:]], np.uint64))
+        means[1:] = self.of_codes(
+            np.array([text_code(form) for form in words.lower_forms[1:]], np.uint64)
+        )
         return means
 
     def of_codes(self, codes: Codes) -> Floats:
@@ -97,7 +104,8 @@ class TypeMeans:
     def from_arrays(
         cls, arrays: Mapping[str, NDArray[Any]], prefix: str, n_tags: int, what: str = "tagger"
     ) -> TypeMeans:
-        """The means in these arrays; others are ignored. Raises: ModelError, they do not fit together."""
+        """The means in these arrays; others are ignored. Raises: ModelError, they do not fit
+        together."""
         keys = checked(arrays, prefix + "keys", "u8", (None,), what)
         sums = checked(arrays, prefix + "sums", "f4", (len(keys), n_tags), what)
         counts = checked(arrays, prefix + "counts", "f4", (len(keys),), what)
@@ -109,7 +117,8 @@ class TypeMeans:
 
 
 def items_of_means(means: Floats) -> Items:
-    """The items (3 W,) of means (W, T), the first of which stands for no word: for each, by MEANS_OFFSETS."""
+    """The items (3 W,) of means (W, T), the first of which stands for no word: for each, by
+    MEANS_OFFSETS."""
     n, n_tags = means.shape
     ranked = np.argsort(-means, axis=1, kind="stable")[:, :3]
     value = np.take_along_axis(means, ranked, axis=1)

@@ -1,7 +1,9 @@
-"""What is counted of words in a text, the same in every language: how often, how long, where, beside what.
+"""What is counted of words in a text, the same in every language: how often, how long, where,
+beside what.
 
-No number tells a letter, so a network that reads them can learn from one language for another (`retagger`). Types
-are lower-cased forms. A word's neighbours are those of its sentence with no punctuation between.
+No number tells a letter, so a network that reads them can learn from one language for another
+(`retagger`). Types are lower-cased forms. A word's neighbours are those of its sentence with no
+punctuation between.
 
 Letters: V types, the first of which stands for no word; N words; S sentences.
 """
@@ -20,7 +22,8 @@ from dynet_vdgi.system.array_types import Codes, Flags, Floats, Floats32, Ints
 from dynet_vdgi.words.tagger.spelling import WordTypes
 
 BANDS = 7
-"""Of frequency, of neighbours: 0 there is none, 1 a tenth of all words or more; each next one 3.5 times rarer."""
+"""Of frequency, of neighbours: 0 there is none, 1 a tenth of all words or more; each next one 3.5
+times rarer."""
 
 N_NUMBERS = 33 + 2 * BANDS
 """Of a type."""
@@ -31,12 +34,14 @@ NO_NEIGHBOUR = -6.0
 """In place of the log relative frequency of one."""
 
 SIDES = 1, 2, 3, 2, 3, 0
-"""Letters by which types are alike: the last, the last two, three, the first two, three; all but two, the stem."""
+"""Letters by which types are alike: the last, the last two, three, the first two, three; all but
+two, the stem."""
 
 
 def spelt(form: str) -> tuple[bool, ...]:
-    """Whether a lower-cased form is punctuation; has a digit, only digits, a hyphen inside, an apostrophe, something
-    other than letters; has two equal halves; begins with a letter that has no case.
+    """Whether a lower-cased form is punctuation; has a digit, only digits, a hyphen inside, an
+    apostrophe, something other than letters; has two equal halves; begins with a letter that has
+    no case.
 
     >>> [k for k, is_so in enumerate(spelt("mid-1990s")) if is_so]
     [1, 3, 5]
@@ -50,8 +55,11 @@ def spelt(form: str) -> tuple[bool, ...]:
 
 
 def cases_of(words: WordTypes) -> Flags:
-    """Whether words (N, 2) begin with a capital, and whether they are all capitals, of two letters or more."""
-    return np.array([(form[:1].isupper(), len(form) > 1 and form.isupper()) for form in words.forms])[words.types]
+    """Whether words (N, 2) begin with a capital, and whether they are all capitals, of two letters
+    or more."""
+    return np.array(
+        [(form[:1].isupper(), len(form) > 1 and form.isupper()) for form in words.forms]
+    )[words.types]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +81,10 @@ class CountedWords:
         forms = [form for form in ("", *words.lower_forms[1:]) if form not in known]
         number = {**known, **{form: k for k, form in enumerate(forms, len(known))}}
         of_lower = np.array([number[form] for form in words.lower_forms], np.int64)
-        sides = [[*map(hash, (f[-1:], f[-2:], f[-3:], f[:2], f[:3], f[: max(3, len(f) - 2)]))] for f in forms]
+        sides = [
+            [*map(hash, (f[-1:], f[-2:], f[-3:], f[:2], f[:3], f[: max(3, len(f) - 2)]))]
+            for f in forms
+        ]
         return cls(
             number, np.array([text_code(form) for form in forms], np.uint64),
             np.array([spelt(form) for form in forms], np.bool_).reshape(-1, 8),
@@ -86,10 +97,13 @@ class CountedWords:
         new = CountedWords.of(words, self.number)
         names = "codes", "spelling", "lengths", "sides", "types", "cases"
         both = {name: np.concatenate([getattr(self, name), getattr(new, name)]) for name in names}
-        return CountedWords(new.number, **both, first=np.append(self.first, self.first[-1] + new.first[1:]))
+        return CountedWords(
+            new.number, **both, first=np.append(self.first, self.first[-1] + new.first[1:])
+        )
 
     def alike(self, types: Ints, values: Floats) -> Floats:
-        """The sums (X, SIDES, C) of the values (V, C) of other words' types that are like each of these (X,)."""
+        """The sums (X, SIDES, C) of the values (V, C) of other words' types that are like each of
+        these (X,)."""
         found = np.zeros((len(types), len(SIDES), values.shape[1]))
         for k, size in enumerate(SIDES):
             own = self.sides[:, k]
@@ -107,14 +121,17 @@ class CountedWords:
 
     @cached_property
     def of_text(self) -> Floats32:
-        """The numbers (N_OF_TEXT,) of the text: means over words and over types, deviations, how many there are."""
+        """The numbers (N_OF_TEXT,) of the text: means over words and over types, deviations, how
+        many there are."""
         count = np.bincount(self.types, minlength=len(self.number)) * ~self.spelling[:, 0]
         count, found = count[count > 0], self.numbers[count > 0]
         total = count.sum()
         if not total:
             return np.zeros(N_OF_TEXT, np.float32)
         sizes = np.array([len(count) / total, np.log(total) / 5])
-        return np.concatenate([count @ found / total, found.mean(0), found.std(0), sizes]).astype(np.float32)
+        return np.concatenate([count @ found / total, found.mean(0), found.std(0), sizes]).astype(
+            np.float32
+        )
 
     @cached_property
     def numbers(self) -> Floats32:
@@ -123,17 +140,25 @@ class CountedWords:
         at = np.flatnonzero(~self.spelling[self.types, 0])
         types, (capital, upper) = self.types[at], self.cases[at].T
         sentence = np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))[at]
-        starts, ends = np.diff(sentence, prepend=-1) > 0, np.diff(sentence, append=len(self.first)) > 0
+        starts, ends = (
+            np.diff(sentence, prepend=-1) > 0,
+            np.diff(sentence, append=len(self.first)) > 0,
+        )
         follows = (np.diff(at, prepend=-1) == 1) & ~starts
         precedes = (np.diff(at, append=-1) == 1) & ~ends
-        left, right = np.where(follows, np.roll(types, 1), 0), np.where(precedes, np.roll(types, -1), 0)
+        left, right = (
+            np.where(follows, np.roll(types, 1), 0),
+            np.where(precedes, np.roll(types, -1), 0),
+        )
 
         def sums(values: Flags | Floats) -> Floats:
             return np.asarray(np.bincount(types, values, n), np.float64)
 
         def distinct(other: Ints, size: int) -> Floats:
             codes = np.sort(types * size + other)  # np.unique takes ten times as long
-            return np.bincount(codes[np.diff(codes, prepend=-1) > 0] // size, minlength=n).astype(np.float64)
+            return np.bincount(codes[np.diff(codes, prepend=-1) > 0] // size, minlength=n).astype(
+                np.float64
+            )
 
         total = max(1, len(types))
         c = np.maximum(np.bincount(types, minlength=n), 1.0)

@@ -14,7 +14,15 @@ import numpy as np
 from dynet_vdgi.features.hashing import pair_code
 from dynet_vdgi.system.array_types import Codes, Floats, Ints
 from dynet_vdgi.system.jit import Kernel, compiled
-from dynet_vdgi.words.tokeniser.symbols import LAST_LETTER, LETTERS, N_KINDS, NUMBER, WHITE, Numbers, Symbols
+from dynet_vdgi.words.tokeniser.symbols import (
+    LAST_LETTER,
+    LETTERS,
+    N_KINDS,
+    NUMBER,
+    WHITE,
+    Numbers,
+    Symbols,
+)
 from dynet_vdgi.words.tokeniser.unit_templates import UnitTemplate
 
 LEFT, RIGHT = 3, 4
@@ -44,7 +52,8 @@ class Window(NamedTuple):
 
 
 class KnownWeights(NamedTuple):
-    """Weights of features, and where features are found: `table` and `shift` of `words.tagger.chain.find`."""
+    """Weights of features, and where features are found: `table` and `shift` of
+    `words.tagger.chain.find`."""
 
     keys: Codes  # (F,)
     table: Numbers
@@ -64,7 +73,11 @@ def fill_window(w: Window) -> None:
         else:
             w.begins[i] = w.begins[i - 1]
             w.before[i] = pair_code(w.before[i - 1], code)
-            w.shapes[i] = w.shapes[i - 1] if w.kinds[i] == w.kinds[i - 1] else pair_code(w.shapes[i - 1], kind)
+            w.shapes[i] = (
+                w.shapes[i - 1]
+                if w.kinds[i] == w.kinds[i - 1]
+                else pair_code(w.shapes[i - 1], kind)
+            )
     for i in range(n - 1, -1, -1):
         if i + 1 == n or w.kinds[i] <= WHITE or w.kinds[i + 1] <= WHITE:
             w.ends[i], w.after[i] = i, _THREE
@@ -76,7 +89,9 @@ def fill_window(w: Window) -> None:
 @compiled
 def sort_of(kind: int) -> Any:
     """0: white space or an edge, 1: a letter or mark, 2: a number, 3: anything else."""
-    return np.uint64(0 if kind <= WHITE else 1 if kind <= LAST_LETTER else 2 if kind == NUMBER else 3)
+    return np.uint64(
+        0 if kind <= WHITE else 1 if kind <= LAST_LETTER else 2 if kind == NUMBER else 3
+    )
 
 
 @compiled
@@ -94,8 +109,8 @@ def put(keys: Codes, n: int, t: int, h: np.uint64) -> int:
 
 @compiled
 def letters_before(w: Window, i: int) -> int:
-    """How many letters, without marks, are right before a symbol of a chunk, 7 at most; 8 more: shortly
-    before them the symbol occurs, too."""
+    """How many letters, without marks, are right before a symbol of a chunk, 7 at most; 8 more:
+    shortly before them the symbol occurs, too."""
     at, letters = i - 1, 0
     while letters < 7 and at >= w.begins[i] and LETTERS <= w.kinds[at] <= LAST_LETTER:
         letters += w.kinds[at] != LAST_LETTER
@@ -135,25 +150,49 @@ def fill_keys(w: Window, i: int, keys: Codes) -> int:
     around = (np.uint64(k[i - 1]) * _ALL_KINDS + k0) * _ALL_KINDS + k1
     n = put(keys, n, UnitTemplate.KINDS_L1_TO_R1, around)
     n = put(keys, n, UnitTemplate.KINDS_C_TO_R2, (k0 * _ALL_KINDS + k1) * _ALL_KINDS + k2)
-    n = put(keys, n, UnitTemplate.KINDS_C_TO_R3, ((k0 * _ALL_KINDS + k1) * _ALL_KINDS + k2) * _ALL_KINDS + k3)
-    n = put(keys, n, UnitTemplate.KINDS_L2_TO_R2, (around * _ALL_KINDS + np.uint64(k[i - 2])) * _ALL_KINDS + k2)
-    n = put(keys, n, UnitTemplate.KIND_OF_C_IF_REPEATED, np.uint64(c[i] == c[i + 1]) * _ALL_KINDS + k0)
+    n = put(
+        keys,
+        n,
+        UnitTemplate.KINDS_C_TO_R3,
+        ((k0 * _ALL_KINDS + k1) * _ALL_KINDS + k2) * _ALL_KINDS + k3,
+    )
+    n = put(
+        keys,
+        n,
+        UnitTemplate.KINDS_L2_TO_R2,
+        (around * _ALL_KINDS + np.uint64(k[i - 2])) * _ALL_KINDS + k2,
+    )
+    n = put(
+        keys, n, UnitTemplate.KIND_OF_C_IF_REPEATED, np.uint64(c[i] == c[i + 1]) * _ALL_KINDS + k0
+    )
     s0, s1, s2, s3 = sort_of(k[i]), sort_of(k[i + 1]), sort_of(k[i + 2]), sort_of(k[i + 3])
     r1, r2 = sort_of(k[i - 1]), sort_of(k[i - 2])
     near = (r1 * _SORTS + s0) * _SORTS + s1
     n = put(keys, n, UnitTemplate.SORTS_L1_TO_R1, near)
     n = put(keys, n, UnitTemplate.SORTS_L1_TO_R2, near * _SORTS + s2)
-    n = put(keys, n, UnitTemplate.SORTS_L2_TO_R3, ((near * _SORTS + s2) * _SORTS + s3) * _SORTS + r2)
+    n = put(
+        keys, n, UnitTemplate.SORTS_L2_TO_R3, ((near * _SORTS + s2) * _SORTS + s3) * _SORTS + r2
+    )
     n = put(keys, n, UnitTemplate.C_SORTS_L1_R1, pair_code(c0, r1 * _SORTS + s1))
     n = put(keys, n, UnitTemplate.R1_SORTS_C_R2, pair_code(c1, s0 * _SORTS + s2))
     n = put(keys, n, UnitTemplate.C_SORTS_L1_R1_R2, pair_code(c0, (r1 * _SORTS + s1) * _SORTS + s2))
-    n = put(keys, n, UnitTemplate.R1_SORTS_L1_C_R2_R3, pair_code(c1, ((s0 * _SORTS + s2) * _SORTS + s3) * _SORTS + r1))
+    n = put(
+        keys,
+        n,
+        UnitTemplate.R1_SORTS_L1_C_R2_R3,
+        pair_code(c1, ((s0 * _SORTS + s2) * _SORTS + s3) * _SORTS + r1),
+    )
     if s0 == _THREE or (s0 == _ONE and s1 == _THREE):  # an abbreviation with its full stop?
         at = i if s0 == _THREE else i + 1
         letters = letters_before(w, at)
         mark, side = pair_code(_ONE, np.uint64(c[at])), np.uint64(at - i)
         few = np.uint64(2 * (letters // 8) + ((letters % 8) <= 2))
-        n = put(keys, n, UnitTemplate.MARK_LETTERS_BEFORE, pair_code(mark, _TWO * np.uint64(letters) + side))
+        n = put(
+            keys,
+            n,
+            UnitTemplate.MARK_LETTERS_BEFORE,
+            pair_code(mark, _TWO * np.uint64(letters) + side),
+        )
         n = put(keys, n, UnitTemplate.MARK_FEW_LETTERS_BEFORE, pair_code(mark, _TWO * few + side))
         kinds = (_TWO * few + side) * _ALL_KINDS * _ALL_KINDS
         kinds += np.uint64(k[at + 1]) * _ALL_KINDS + np.uint64(k[at + 2])
@@ -185,7 +224,8 @@ def fill_keys(w: Window, i: int, keys: Codes) -> int:
 
 @compiled
 def all_keys(w: Window, units: Numbers, first: Ints, keys: Codes) -> None:
-    """All features of each unit, of unit u from first[u] to first[u + 1], into keys (at least U * K,)."""
+    """All features of each unit, of unit u from first[u] to first[u + 1], into keys (at least U *
+    K,)."""
     fill_window(w)
     n = 0
     for u in range(len(units)):
@@ -227,9 +267,11 @@ def all_scores(
     places: Numbers,
     scores: Floats,
 ) -> None:
-    """Adds the weights of each unit's features to its scores (U, L); singles (K, D, L) are 0, as workspace.
+    """Adds the weights of each unit's features to its scores (U, L); singles (K, D, L) are 0, as
+    workspace.
 
-    There are far fewer different symbols than units, so each symbol's own weights are looked up only once.
+    There are far fewer different symbols than units, so each symbol's own weights are looked up
+    only once.
     """
     fill_window(w)
     for d in range(-LEFT, RIGHT + 1):

@@ -1,7 +1,7 @@
 """Tokeniser files: a zip of plain data, never code.
 
-`meta.json` says how the tokeniser was made, `splitter.json` holds the words of multiword tokens, and
-`tokeniser.npz` the weights. Equal treebanks give equal bytes.
+`meta.json` says how the tokeniser was made, `splitter.json` holds the words of multiword tokens,
+and `tokeniser.npz` the weights. Equal treebanks give equal bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ FILE_FORMAT = 1
 WHAT = "tokeniser"
 
 FEW_SHOW_SPACES = 0.2
-"""Share of sentences with `# text` or SpaceAfter=No; with fewer, 6 to 97 points of sentence F1 are lost."""
+"""Share of sentences with `# text` or SpaceAfter=No; with fewer, 6 to 97 points of sentence F1 are
+lost."""
 
 
 class Made(Struct, frozen=True):
@@ -62,7 +63,8 @@ def train(treebanks: Sequence[str], output: str) -> Made:
 
 
 def learnt(documents: Sequence[Document]) -> Tokeniser:
-    """A tokeniser that has learnt from documents; warns if these hardly show where spaces are missing."""
+    """A tokeniser that has learnt from documents; warns if these hardly show where spaces are
+    missing."""
     n_sentences = sum(len(document.sentences) for document in documents)
     n_known = n_sentences - sum(document.n_silent for document in documents)
     if n_known < FEW_SHOW_SPACES * n_sentences:
@@ -78,18 +80,23 @@ def learnt(documents: Sequence[Document]) -> Tokeniser:
 
 def members(tokeniser: Tokeniser, made: Made) -> dict[str, bytes]:
     """What a tokeniser's file holds, for `archive.write`."""
-    splitter = {**msgspec.to_builtins(tokeniser.splitter), "others": sorted(tokeniser.splitter.others)}
+    splitter = {
+        **msgspec.to_builtins(tokeniser.splitter),
+        "others": sorted(tokeniser.splitter.others),
+    }
     entries = {
         "meta.json": json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False),
         "splitter.json": json.dumps(splitter, ensure_ascii=False),
     }
-    # A name or form that is not UTF-8 holds lone surrogates; the error handler writes them as JSON would.
+    # A name or form that is not UTF-8 holds lone surrogates; the error handler writes them as JSON
+    # would.
     packed = {name: text.encode(errors="backslashreplace") for name, text in entries.items()}
     return {**packed, "tokeniser.npz": npz(tokeniser.arrays())}
 
 
 def describe(archive: Archive) -> list[tuple[str, str]]:
-    """What the file of a tokeniser is, for people, as pairs of name and text. Raises: ModelError, damaged."""
+    """What the file of a tokeniser is, for people, as pairs of name and text. Raises: ModelError,
+    damaged."""
     made = archive.content("meta.json", Made)
     amount = f"{count(made.sentences, 'sentence')}, {count(made.tokens, 'token')}"
     return [
@@ -108,7 +115,9 @@ def load(path: str | Path, content: bytes | None = None) -> Tokeniser:
     with opened(path, WHAT, content) as archive:
         archive.check_step(WHAT)
         if "splitter.json" not in archive.names:
-            raise ModelError("not a vdgi tokeniser (it has no splitter.json); make one: vdgi tokenize train")
+            raise ModelError(
+                "not a vdgi tokeniser (it has no splitter.json); make one: vdgi tokenize train"
+            )
         made = archive.content("meta.json", Made)
         if made.kind != WHAT or made.format != FILE_FORMAT:
             newer = f"it is a {made.kind} of format {made.format}, this program reads format {FILE_FORMAT}"

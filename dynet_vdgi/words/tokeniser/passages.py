@@ -20,10 +20,12 @@ _BORDERS = (re.compile(r"\n[^\S\n]*\n"), re.compile("\n"), re.compile(r"\s"))
 
 
 def passages(text: str) -> Iterator[tuple[int, str, bool]]:
-    """A text in passages of at least PASSAGE characters: where each begins, and whether with a paragraph.
+    """A text in passages of at least PASSAGE characters: where each begins, and whether with a
+    paragraph.
 
-    They end after an empty line; if none comes for as long again, after a line, a space, or anywhere. None
-    begins with white space or format characters but the first; the last one may be shorter.
+    They end after an empty line; if none comes for as long again, after a line, a space, or
+    anywhere. None begins with white space or format characters but the first; the last one may be
+    shorter.
     """
     start, is_paragraph = 0, True
     gap = GAP.match(text)

@@ -1,7 +1,9 @@
-"""Knowledge of punctuation in all languages: invented sentences for marks that are rare in treebanks.
+"""Knowledge of punctuation in all languages: invented sentences for marks that are rare in
+treebanks.
 
-A hundred sentences rarely have every bracket and quotation mark that the next text has. That these are tokens of
-their own need not be learnt from each language, unlike what an apostrophe, a hyphen or a full stop is.
+A hundred sentences rarely have every bracket and quotation mark that the next text has. That these
+are tokens of their own need not be learnt from each language, unlike what an apostrophe, a hyphen
+or a full stop is.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ _FORMS = (  # marks, and sentences with them
     *((mark, ("w wO w w.", "wO w.")) for mark in ",;:"),
     *((mark, ("w w wO", "wO")) for mark in "?!…"),
 )
-"""O is the first mark and C the last, `w` is a word, a space is a space, everything else is a token."""
+"""O is the first mark and C the last, `w` is a word, a space is a space, everything else is a
+token."""
 
 RARE_OCCURRENCES = 10
 """A mark that the treebank has less often is shown in invented sentences, too."""
@@ -32,7 +35,8 @@ RARE_OCCURRENCES = 10
 def invented(documents: Sequence[Document]) -> list[Document]:
     """Documents of one sentence each, of the treebank's words and marks that are rare in it.
 
-    None where less than half of the tokens are followed by a space, because marks are written otherwise.
+    None where less than half of the tokens are followed by a space, because marks are written
+    otherwise.
     """
     words, multiword, marks, n_spaces, n_tokens = [], set(), Counter[str](), 0, 0
     for document in documents:
@@ -55,7 +59,9 @@ def invented(documents: Sequence[Document]) -> list[Document]:
         if min(marks[mark] for mark in pair) < RARE_OCCURRENCES:
             tokens, text = [], ""
             for c in pattern:
-                piece = {"O": pair[0], "C": pair[-1]}.get(c) or (rng.choice(words) if c == "w" else c)
+                piece = {"O": pair[0], "C": pair[-1]}.get(c) or (
+                    rng.choice(words) if c == "w" else c
+                )
                 if piece != " ":
                     tokens.append(Token(len(text), len(text) + len(piece), (piece,)))
                 text += piece

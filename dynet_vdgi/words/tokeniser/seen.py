@@ -1,9 +1,10 @@
 """What the tokeniser sees of a text: letters in the form NFC, and no format characters.
 
-A format character, such as a soft hyphen, a zero-width space or a mark of direction, is left out, so it
-never begins or makes a word, but stays with what is before it; after white space it counts as white
-space. It is seen if it mostly begins words in the text learnt from; and between two letters, if the text
-has it often, such as the zero-width non-joiner in Persian, but no word ends before it then.
+A format character, such as a soft hyphen, a zero-width space or a mark of direction, is left out,
+so it never begins or makes a word, but stays with what is before it; after white space it counts as
+white space. It is seen if it mostly begins words in the text learnt from; and between two letters,
+if the text has it often, such as the zero-width non-joiner in Persian, but no word ends before it
+then.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class Seen(NamedTuple):
     def of(cls, text: str, own: Set[str] = NONE, known: Set[str] = NONE) -> Seen:
         """What is seen of a text.
 
-        own: format characters that are seen everywhere, as letters are. known: others, seen between letters.
+        own: format characters that are seen everywhere, as letters are. known: others, seen between
+        letters.
         """
         joined, kept = np.zeros(len(text), np.bool_), np.ones(len(text), np.bool_)
         for found in FORMAT.finditer(text):
@@ -111,7 +113,8 @@ def is_plain(text: str) -> bool:
 
 
 def formats_of(documents: Sequence[Document]) -> tuple[frozenset[str], frozenset[str]]:
-    """The format characters that mostly begin words in documents, and the others that are there often."""
+    """The format characters that mostly begin words in documents, and the others that are there
+    often."""
     n_all, n_begin = Counter[str](), Counter[str]()
     for document in documents:
         n_all.update(FORMAT.findall(document.text))
@@ -133,12 +136,19 @@ def seen_document(document: Document, own: Set[str], known: Set[str]) -> Documen
     def tokens(its: Sequence[Token]) -> Iterator[Token]:
         for token in its:
             start, end = np.searchsorted(seen.starts, [token.start, token.end]).tolist()
-            words = tuple(word for word in (Seen.of(word, own, known).text for word in token.words) if word)
+            words = tuple(
+                word for word in (Seen.of(word, own, known).text for word in token.words) if word
+            )
             if start < end:
                 yield Token(start, end, words or (seen.text[start:end],))
 
     sentences = [s._replace(tokens=tuple(tokens(s.tokens))) for s in document.sentences]
-    return Document(seen.text, tuple(s for s in sentences if s.tokens), document.name, n_silent=document.n_silent)
+    return Document(
+        seen.text,
+        tuple(s for s in sentences if s.tokens),
+        document.name,
+        n_silent=document.n_silent,
+    )
 
 
 def _kind(character: str) -> str:

@@ -4,9 +4,9 @@ A token and its words share a core, their longest common stretch; what surrounds
 `auquel = à + lequel` the core is `quel`, and the beginning `au` becomes `à|le`. A new token is rewritten
 at both ends as the known ones with the longest common beginning and the longest common ending were.
 
-Whether a token is split at all, the tokeniser's CRF says, which sees the context. It says little of forms
-that it has never seen. For these a logistic regression looks at the endings and lengths of the known
-forms, each as if it had not been seen.
+Whether a token is split at all, the tokeniser's CRF says, which sees the context. It says little of
+forms that it has never seen. For these a logistic regression looks at the endings and lengths of
+the known forms, each as if it had not been seen.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ MOST_WORDS, MOST_LETTERS = 32, 1000
 """Of a token; what has more is not learnt. UD's longest has 10 words."""
 
 WORDS_A_LETTER = 4
-"""Most words of a token for each of its characters, which bounds what a damaged file can make of a text."""
+"""Most words of a token for each of its characters, which bounds what a damaged file can make of a
+text."""
 
 PROBABLE = -1.4
 """Log odds that are enough for a new form that the context says is to be split: a fifth."""
@@ -56,14 +57,18 @@ class Splitter(Struct, frozen=True):
 
     @classmethod
     def fit(cls, tokens: Iterable[tuple[str, Sequence[str]]]) -> Splitter:
-        """Learns from forms and their words, each as often as it occurs; no words: the token is not split."""
+        """Learns from forms and their words, each as often as it occurs; no words: the token is not
+        split."""
         seen: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
         for form, words in tokens:
             if len(words) > MOST_WORDS or sum(map(len, words)) > MOST_LETTERS:
                 continue
             seen[form.lower()][tuple([word.lower() for word in words])] += 1
         usual = {form: bool(found.most_common(1)[0][0]) for form, found in seen.items()}
-        splits = {form: [words for words, _ in found.most_common() if words] for form, found in seen.items()}
+        splits = {
+            form: [words for words, _ in found.most_common() if words]
+            for form, found in seen.items()
+        }
         known = {form: found[0] for form, found in splits.items() if found}
         begins: dict[str, Counter[Rewriting]] = defaultdict(Counter)
         ends: dict[str, Counter[Rewriting]] = defaultdict(Counter)
@@ -73,14 +78,17 @@ class Splitter(Struct, frozen=True):
                 begins[form[:n]][begin] += 1
             for n in range(end[0], min(LONGEST_ENDING, len(form)) + 1):
                 ends[form[len(form) - n :]][end] += 1
-        splitter = cls(known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual))
+        splitter = cls(
+            known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual)
+        )
         if not splitter.weights:
             return splitter
         others = [form for form in usual if form not in known and splitter.is_split(form, True)]
         return replace(splitter, others=frozenset(others))
 
     def is_split(self, form: str, is_probable: bool) -> bool:
-        """Whether a token is to be split; `is_probable`: the context says so, and decides for known forms."""
+        """Whether a token is to be split; `is_probable`: the context says so, and decides for known
+        forms."""
         low = form.lower()
         if not self.weights or low in self.words or low in self.others:
             return is_probable
@@ -114,7 +122,9 @@ class Splitter(Struct, frozen=True):
 def _best(found: Mapping[str, Counter[Rewriting]], shorter: slice) -> dict[str, Rewriting]:
     """The most frequent rewriting of each stretch, unless that of the next shorter one is the same."""
     best = {stretch: counts.most_common(1)[0][0] for stretch, counts in found.items()}
-    return {s: rewriting for s, rewriting in best.items() if not s or best.get(s[shorter]) != rewriting}
+    return {
+        s: rewriting for s, rewriting in best.items() if not s or best.get(s[shorter]) != rewriting
+    }
 
 
 def _longest(known: Mapping[str, Rewriting], stretches: Iterable[str]) -> Rewriting:
@@ -124,7 +134,8 @@ def _longest(known: Mapping[str, Rewriting], stretches: Iterable[str]) -> Rewrit
 def _regression(is_split: Mapping[str, bool]) -> tuple[dict[str, float], tuple[float, ...]]:
     """`shares` and `weights` of a splitter; empty if no form is split.
 
-    The share of the forms with an ending that are split is smoothed by that of the next shorter ending.
+    The share of the forms with an ending that are split is smoothed by that of the next shorter
+    ending.
     """
     if not any(is_split.values()):
         return {}, ()
@@ -139,7 +150,8 @@ def _regression(is_split: Mapping[str, bool]) -> tuple[dict[str, float], tuple[f
         for ending in reversed(_endings(form)):
             if n_all[ending] == 1:
                 break
-            share = (n_split[ending] - its + share) / n_all[ending]  # of the other forms, and the smoothing
+            # of the other forms, and the smoothing
+            share = (n_split[ending] - its + share) / n_all[ending]
         rows.append(_evidence(form, share))
     # A logistic regression by Newton's method, with a penalty on squared weights.
     x, y = np.array(rows), np.array(list(is_split.values()), float)
@@ -157,8 +169,13 @@ def _regression(is_split: Mapping[str, bool]) -> tuple[dict[str, float], tuple[f
 
 
 def _evidence(form: str, share: float) -> tuple[float, float, float]:
-    """What the regression sees: 1, the log odds of a share, and the logarithm of the number of letters."""
-    marks = 0 if form.isalpha() else sum(unicodedata.category(character)[0] == "M" for character in form)
+    """What the regression sees: 1, the log odds of a share, and the logarithm of the number of
+    letters."""
+    marks = (
+        0
+        if form.isalpha()
+        else sum(unicodedata.category(character)[0] == "M" for character in form)
+    )
     letters = len(form) - marks
     return 1.0, log((share + 0.02) / (1.02 - share)), log(1 + letters)
 
@@ -169,7 +186,8 @@ def _endings(form: str) -> list[str]:
 
 
 def rewritings(form: str, words: str) -> tuple[Rewriting, Rewriting]:
-    """What becomes of the beginning and of the end of a form, around the longest stretch shared with `words`.
+    """What becomes of the beginning and of the end of a form, around the longest stretch shared
+    with `words`.
 
     >>> rewritings("auquel", "à|lequel"), rewritings("des", "de|les")
     (((2, 'à|le'), (0, '')), ((0, ''), (1, '|les')))

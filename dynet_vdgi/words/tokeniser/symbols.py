@@ -1,10 +1,11 @@
-"""Text as symbols, and what the tokeniser sees of it. A symbol is a character, or a run of white space.
+"""Text as symbols, and what the tokeniser sees of it. A symbol is a character, or a run of white
+space.
 
 A paragraph ends with an empty line, or with each line if the text's lines are sentences. Paragraphs know
 nothing of each other: symbols EDGE are between them.
 
-Letters: C characters, N symbols, D different symbols, U units, which are the characters that are not white
-space, S paragraphs.
+Letters: C characters, N symbols, D different symbols, U units, which are the characters that are
+not white space, S paragraphs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from dynet_vdgi.system.array_types import Ints
 Numbers = NDArray[np.int32]
 
 EDGE, SPACE, LINE = range(3)
-"""Codes of symbols that are no characters: around paragraphs, a space, white space with the end of a line."""
+"""Codes of symbols that are no characters: around paragraphs, a space, white space with the end of
+a line."""
 
 FIRST_CODE = 3
 """Added to the code points of characters."""
@@ -35,7 +37,9 @@ _KINDS = ("", " ", *_LETTERS, "N", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Pc", "S"
 
 _NUMBERS = {name: number for number, name in enumerate(_KINDS)}
 
-_ENDS = frozenset("!?\u0589\u061f\u06d4\u0700\u0964\u0965\u104a\u104b\u1362\u1367\u17d4\u3002\uff01\uff0e\uff1f\uff61")
+_ENDS = frozenset(
+    "!?\u0589\u061f\u06d4\u0700\u0964\u0965\u104a\u104b\u1362\u1367\u17d4\u3002\uff01\uff0e\uff1f\uff61"
+)
 """Characters that hardly do anything but end sentences: kind "!"."""
 
 WHITE, LETTERS, LAST_LETTER, NUMBER = (_NUMBERS[name] for name in (" ", "Lu", "M", "N"))
@@ -57,10 +61,13 @@ class Symbols(NamedTuple):
 
 
 def symbols_of(text: str, *, lines: bool = False) -> Symbols:
-    """The symbols of a text, which is empty or has at least one unit; `lines`: each line is a paragraph."""
+    """The symbols of a text, which is empty or has at least one unit; `lines`: each line is a
+    paragraph."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int32)
     known, ids = np.unique(points, return_inverse=True)
-    table = np.array([code_and_kind(chr(point)) for point in known.tolist()], np.int32).reshape(-1, 2)
+    table = np.array([code_and_kind(chr(point)) for point in known.tolist()], np.int32).reshape(
+        -1, 2
+    )
     is_white = table[ids, 1] == WHITE
     kept = np.flatnonzero(~is_white | np.concatenate([is_white[:1], ~is_white[:-1]]))
     kept = kept[slice(int(is_white[:1].any()), len(kept) - int(is_white[-1:].any()))]
@@ -76,7 +83,8 @@ def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     numbers = np.where(kinds == WHITE, codes, ids[kept] + FIRST_CODE)
     numbers[kinds == 0] = EDGE
     codes, kinds, symbols, places = (
-        np.pad(np.repeat(array, times), PADDING).astype(np.int32) for array in (codes, kinds, numbers, kept)
+        np.pad(np.repeat(array, times), PADDING).astype(np.int32)
+        for array in (codes, kinds, numbers, kept)
     )
     units = np.flatnonzero(kinds > WHITE)
     first = np.append(np.flatnonzero(kinds[units - 1] == 0), len(units))

@@ -1,7 +1,7 @@
 """The tokeniser: a linear-chain CRF over characters (units), and a splitter of multiword tokens.
 
-The label of a unit says what ends with it (`unit_labels`). So a token may go on over white space, and every unit is
-in a token. A paragraph's last unit ends a sentence.
+The label of a unit says what ends with it (`unit_labels`). So a token may go on over white space,
+and every unit is in a token. A paragraph's last unit ends a sentence.
 
 >>> from dynet_vdgi.conllu.raw_text import TokenisedSentence
 >>> sentence = TokenisedSentence((Token(0, 1, ("A",)), Token(2, 5, ("cat",)), Token(5, 6, (".",))))
@@ -66,7 +66,8 @@ _NEVER = -1e9
 """The score of a label that is impossible."""
 
 LONG_SENTENCE = 80
-"""Tokens of a sentence from which on a warning is due; 33 of 19,860 sentences of UD test files have more."""
+"""Tokens of a sentence from which on a warning is due; 33 of 19,860 sentences of UD test files have
+more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,9 @@ class Tokeniser:
     cuts_brackets: bool = False  # from digits, as from words there, which has none at digits
 
     @classmethod
-    def fit(cls, documents: Sequence[Document], *, l2: float = 0.1, iterations: int = 80) -> Tokeniser:
+    def fit(
+        cls, documents: Sequence[Document], *, l2: float = 0.1, iterations: int = 80
+    ) -> Tokeniser:
         """Learns from documents whose tokens are known."""
         own, known = formats_of(documents)
         documents = [seen_document(document, own, known) for document in documents]
@@ -90,12 +93,21 @@ class Tokeniser:
         gold = [gold_labels(d, s) for d, s in zip(every, symbols)]
         labels, numbers = np.unique(np.concatenate(gold), return_inverse=True)
         keys = [features.keys_of(each) for each in symbols]
-        items = Items(_joined([first for first, _ in keys]), np.concatenate([codes for _, codes in keys]))
+        items = Items(
+            _joined([first for first, _ in keys]), np.concatenate([codes for _, codes in keys])
+        )
         tokens = Tokens.of_items(items, _joined([each.first for each in symbols]))
         crf = Crf.fit(tokens, numbers, len(labels), l2=l2, iterations=iterations)
         cut = kinds_cut(zip(documents, symbols, gold))
         cuts_brackets = brackets_are_cut(list(zip(every, symbols, gold)))
-        return cls(crf, tuple(labels.tolist()), Splitter.fit(forms_and_words(documents)), cut, own, cuts_brackets)
+        return cls(
+            crf,
+            tuple(labels.tolist()),
+            Splitter.fit(forms_and_words(documents)),
+            cut,
+            own,
+            cuts_brackets,
+        )
 
     def tokenise(self, text: str, name: str = "", *, lines: bool = False) -> Document:
         """A text with its sentences, whatever it holds; one of white space has none.
@@ -105,12 +117,18 @@ class Tokeniser:
         sentences = []
         for part, offset in self.parts(text, name, lines=lines):
             for sentence in part.sentences:
-                tokens = [Token(start + offset, end + offset, words) for start, end, words in sentence.tokens]
+                tokens = [
+                    Token(start + offset, end + offset, words)
+                    for start, end, words in sentence.tokens
+                ]
                 sentences.append(sentence._replace(tokens=tuple(tokens)))
         return Document(text, tuple(sentences), name)
 
-    def parts(self, text: str, name: str = "", *, lines: bool = False) -> Iterator[tuple[Document, int]]:
-        """Passages of a text as documents, and where they begin: for texts whose tokens need much memory."""
+    def parts(
+        self, text: str, name: str = "", *, lines: bool = False
+    ) -> Iterator[tuple[Document, int]]:
+        """Passages of a text as documents, and where they begin: for texts whose tokens need much
+        memory."""
         words_of = lru_cache(1 << 16)(self._words_of)
         known = frozenset(filter(self._is_known, set(FORMAT.findall(text))))
         for start, passage, is_paragraph in passages(text):
@@ -125,9 +143,11 @@ class Tokeniser:
     def read(
         self, name: AnyPath, first: int = 1, *, lines: bool = False, is_followed: bool = False
     ) -> Iterator[tuple[Document, str]]:
-        """Passages of a text file as documents, and as CoNLL-U that numbers the sentences from `first` on.
+        """Passages of a text file as documents, and as CoNLL-U that numbers the sentences from
+        `first` on.
 
-        Warns of very long sentences. lines: each line is a sentence. is_followed: by another file's.
+        Warns of very long sentences. lines: each line is a sentence. is_followed: by another
+        file's.
 
         Raises: DataError, the text is not UTF-8, is CoNLL-U, or has nothing but white space.
         """
@@ -140,16 +160,23 @@ class Tokeniser:
             number += len(part.sentences)
             is_told = is_told or _told_of_long(part, files.shown(name), text.count("\n", 0, start))
         if number == first:
-            raise DataError(files.shown(name), None, "no text", "the file holds nothing but white space")
+            raise DataError(
+                files.shown(name), None, "no text", "the file holds nothing but white space"
+            )
 
     def _words_of(self, text: str, is_probable: bool) -> tuple[str, ...]:
         """The words of a token; `is_probable`: the context says that there are several."""
         form = form_of(text)
         known = form if is_plain(form) else Seen.of(form).text
-        if not self.splitter.is_split(known, is_probable) or has_space(known):  # UD forbids to split those
+        # UD forbids to split those
+        if not self.splitter.is_split(known, is_probable) or has_space(known):
             return (form,)
         found = next(wholes(known), None)
-        if found is not None and found.end - found.start == len(known) and found.kind not in self.cut:
+        if (
+            found is not None
+            and found.end - found.start == len(known)
+            and found.kind not in self.cut
+        ):
             return (form,)
         words = self.splitter.split(known)
         return tuple([as_in(word, form) for word in words]) if len(words) > 1 else (form,)
@@ -193,7 +220,10 @@ class Tokeniser:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its numbers, for a model file; `splitter` is the rest."""
-        found = {**self.crf.arrays("tokeniser/"), "tokeniser/kinds": np.array(self.labels, np.int64)}
+        found = {
+            **self.crf.arrays("tokeniser/"),
+            "tokeniser/kinds": np.array(self.labels, np.int64),
+        }
         if self.cut:
             found["tokeniser/cut"] = np.array(sorted(map(WHOLE_KINDS.index, self.cut)), np.int64)
         if self.cuts_brackets:
@@ -214,16 +244,25 @@ class Tokeniser:
         if len(labels) != crf.n_labels or not is_sound:
             raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
         empty = {name: np.zeros(0, np.int64) for name in ("tokeniser/cut", "tokeniser/own")}
-        cut, own = (checked({**empty, **arrays}, name, "i8", (None,), "tokeniser").tolist() for name in empty)
+        cut, own = (
+            checked({**empty, **arrays}, name, "i8", (None,), "tokeniser").tolist()
+            for name in empty
+        )
         if not {*cut} <= {*range(len(WHOLE_KINDS))} or not all(0 <= n < 0x110000 for n in own):
-            raise ModelError("no tokeniser: tokeniser/cut or tokeniser/own hold other numbers than they may")
+            raise ModelError(
+                "no tokeniser: tokeniser/cut or tokeniser/own hold other numbers than they may"
+            )
         kinds, formats = frozenset(WHOLE_KINDS[n] for n in cut), frozenset(map(chr, own))
-        return cls(crf, tuple(map(int, labels)), splitter, kinds, formats, "tokeniser/brackets" in arrays)
+        return cls(
+            crf, tuple(map(int, labels)), splitter, kinds, formats, "tokeniser/brackets" in arrays
+        )
 
 
 def _told_of_long(document: Document, name: str, n_before: int) -> bool:
     """Whether a sentence was very long, after a warning; `n_before`: line ends before the document."""
-    found = [sentence.tokens for sentence in document.sentences if len(sentence.tokens) > LONG_SENTENCE]
+    found = [
+        sentence.tokens for sentence in document.sentences if len(sentence.tokens) > LONG_SENTENCE
+    ]
     if not found:
         return False
     start, end = found[0][0].start, found[0][-1].end

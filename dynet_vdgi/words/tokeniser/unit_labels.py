@@ -1,7 +1,7 @@
 """Labels of units, which say what ends with each: from the tokens of documents to labels, and back.
 
-A unit is a character that is not white space. Nothing, a word inside a token, a token or a sentence ends with it;
-tokens whose words are no pieces of them have labels of their own.
+A unit is a character that is not white space. Nothing, a word inside a token, a token or a sentence
+ends with it; tokens whose words are no pieces of them have labels of their own.
 
 >>> piece_ends("cannot", ["can", "not"]), piece_ends("du", ["de", "le"])
 ([3, 6], [])
@@ -34,7 +34,8 @@ from dynet_vdgi.words.tokeniser.seen import Seen
 from dynet_vdgi.words.tokeniser.symbols import Symbols
 
 NO_END, WORD_END, TOKEN_END, SENTENCE_END, SPLIT, SPLIT_SENTENCE = range(6)
-"""What ends with a unit. The last two: a token or a sentence, and the splitter finds the token's words."""
+"""What ends with a unit. The last two: a token or a sentence, and the splitter finds the token's
+words."""
 
 N_LABELS = 6
 
@@ -62,7 +63,9 @@ def sentences_of(
     for n in np.flatnonzero(n_before < n_after).tolist():
         if len(words[n]) == 1 and not has_space(words[n][0]):
             its = cuts[n_before[n] : n_after[n]]
-            spans = zip([starts[n], *of_units[its + 1].tolist()], [*ends_of_units[its].tolist(), stops[n]])
+            spans = zip(
+                [starts[n], *of_units[its + 1].tolist()], [*ends_of_units[its].tolist(), stops[n]]
+            )
             words[n] = tuple([form_of(text[a:b]) for a, b in spans])
     tokens = tuple(map(Token, starts, stops, words))
     n_words = list(accumulate(map(len, words), initial=0))
@@ -105,7 +108,8 @@ def gold_labels(document: Document, symbols: Symbols) -> Ints:
 
 
 def piece_ends(form: str, words: Sequence[str]) -> list[int]:
-    """Where the words end whose forms make up a token, perhaps with spaces between; none: they do not."""
+    """Where the words end whose forms make up a token, perhaps with spaces between; none: they do
+    not."""
     if len(words) == 1:
         return [len(form)]
     ends, place = [], 0

@@ -1,11 +1,13 @@
-"""The features that the tokeniser has of each unit: their names, their numbers, and what each is made of.
+"""The features that the tokeniser has of each unit: their names, their numbers, and what each is
+made of.
 
-A feature's code is the hash of its template's number and of what the template looks at. Model files hold the
-codes, so no number ever changes; a new template gets the next free one.
+A feature's code is the hash of its template's number and of what the template looks at. Model files
+hold the codes, so no number ever changes; a new template gets the next free one.
 
-Symbols: `c` the unit itself, `l1` the one to its left and `l2` before that, `r1` the one to its right, and so on.
-Kinds are coarser than symbols (`symbols.code_and_kind`), sorts still coarser (white space, letter, number, other).
-A chunk is what stands between white space; `up to c` and `after c` are its two parts. For `can.` with c = n:
+Symbols: `c` the unit itself, `l1` the one to its left and `l2` before that, `r1` the one to its
+right, and so on. Kinds are coarser than symbols (`symbols.code_and_kind`), sorts still coarser
+(white space, letter, number, other). A chunk is what stands between white space; `up to c` and
+`after c` are its two parts. For `can.` with c = n:
 
 >>> from dynet_vdgi.words.tokeniser.features import keys_of
 >>> from dynet_vdgi.words.tokeniser.symbols import symbols_of
@@ -69,7 +71,8 @@ class UnitTemplate(IntEnum):
     C_KIND_OF_R2 = 35
     C_KINDS_R2_R3 = 36
     C_NEXT_CHUNK = 37
-    # Where a token may end, because c and r1 are of different sorts: the beginning of the chunk, and endings up to c.
+    # Where a token may end, because c and r1 are of different sorts: the beginning of the chunk,
+    # and endings up to c.
     FIRST_TWO_OF_CHUNK = 38
     FIRST_THREE_OF_CHUNK = 39
     LAST_FIVE = 40  # the next numbers: LAST_SIX and so on, up to `features.LONGEST_ENDING`

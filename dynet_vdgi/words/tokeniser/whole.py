@@ -1,7 +1,7 @@
 """Addresses, numbers, times, dates, @names, #tags and emoji stay whole in all languages.
 
-A hundred sentences rarely have any. A tokeniser that has seen the contrary in most cases goes by what it has
-seen, kind by kind.
+A hundred sentences rarely have any. A tokeniser that has seen the contrary in most cases goes by
+what it has seen, kind by kind.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
-# Letters of scripts without spaces are no part of addresses and names, which may stand right before them.
+# Letters of scripts without spaces are no part of addresses and names, which may stand right before
+# them.
 _DENSE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef"
 
 _MARKS = "\u0300-\u036f\u0900-\u0dff\u200c\u200d"  # some of which are no letters to `re`
@@ -90,8 +91,8 @@ _NUMBERS = _one_of(("time", "number", "ratio", "digits"))
 
 
 WHOLE_KINDS = (*_PATTERNS, EDGES, STOP, *_LATER, MARKS)
-"""What stays whole; that marks at its edges are tokens, or at those of pictures; and that a full stop after it
-ends a sentence. Files of tokenisers hold their numbers."""
+"""What stays whole; that marks at its edges are tokens, or at those of pictures; and that a full
+stop after it ends a sentence. Files of tokenisers hold their numbers."""
 
 
 class Whole(NamedTuple):

@@ -1,4 +1,5 @@
-"""Which units the rules of `whole` keep together or cut, and which of these rules a treebank does not follow.
+"""Which units the rules of `whole` keep together or cut, and which of these rules a treebank does
+not follow.
 
 Letters: U units.
 """
@@ -33,7 +34,8 @@ def _units(symbols: Symbols, found: Whole) -> tuple[int, int]:
 def guarded(
     symbols: Symbols, text: str, cut: Set[str], cuts_brackets: bool
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """The units (U,) that end nothing, that end a token, and that end a sentence, by the rules of `whole`."""
+    """The units (U,) that end nothing, that end a token, and that end a sentence, by the rules of
+    `whole`."""
     inside, borders, stops = (np.zeros(len(symbols.units), np.bool_) for _ in range(3))
     for found in wholes(text):
         if found.kind in cut:
@@ -53,7 +55,8 @@ def guarded(
 
 
 def kinds_cut(learnt: Iterable[tuple[Document, Symbols, Ints]]) -> frozenset[str]:
-    """The kinds of `whole` that documents, whose units have these labels, do not keep in most cases."""
+    """The kinds of `whole` that documents, whose units have these labels, do not keep in most
+    cases."""
     balance, n_hyphens = Counter[str](), 0
     for document, symbols, labels in learnt:
         for found in wholes(document.text):
@@ -81,7 +84,8 @@ def kinds_cut(learnt: Iterable[tuple[Document, Symbols, Ints]]) -> frozenset[str
 
 
 def brackets_are_cut(learnt: Sequence[tuple[Document, Symbols, Ints]]) -> bool:
-    """Whether documents, whose units have these labels, cut brackets from words, and have none at digits."""
+    """Whether documents, whose units have these labels, cut brackets from words, and have none at
+    digits."""
     balance = 0
     for document, symbols, labels in learnt:
         if any(found.edge == BRACKETS and found.cut_after for found in wholes(document.text)):
