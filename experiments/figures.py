@@ -242,6 +242,7 @@ _TABLES = {
         partial(
             replication.eight,
             "rules only",
+            *replication.RIVALS,
             "pretraining",
             "UniversalRules",
             "pretraining-dev",

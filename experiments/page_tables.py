@@ -498,7 +498,8 @@ def published_here() -> str:
             for name in datasets
         ]
         lines.append([f"*published:* {published.same_model(model)}", *map(_pair, pairs)])
-    for system in ("best", "rules only", "pretraining", "UniversalRules", "fixed-lambda"):
+    ours = ("best", "rules only", "pretraining", "UniversalRules", "fixed-lambda")
+    for system in (*ours, *replication.RIVALS):
         some = replication.of_systems(system)
         pairs = []
         for language in (tables.AVERAGE, *replication.LANGUAGES):
