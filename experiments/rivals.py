@@ -23,6 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 from languages import LIMITS, dda, read
 from measuring import argument_parser, conditions
+from replication import COLUMNS
 
 from dynet_vdgi.evaluation.attachment import length_label
 from dynet_vdgi.experiments import plan as plans
@@ -35,19 +36,6 @@ from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.unsupervised.teacher import Teacher
-
-COLUMNS = (
-    "language",
-    "system",
-    "seed",
-    "length",
-    "dda",
-    "protocol",
-    "gold_trees",
-    "commit",
-    "cpu_s",
-    "lambda",
-)
 
 
 class Rival(NamedTuple):
