@@ -1018,11 +1018,14 @@ def test_nothing_jumps_when_words_are_found_and_no_buttons_touch(page: Any) -> N
     expect(page.locator("#hit")).to_have_text("1 of 3 found")
     assert word(page, 1).bounding_box() == before
     page.locator("#more summary").click()
-    boxes = [one.bounding_box() for one in page.locator("#further button").all()]
-    assert len(boxes) == 2
-    assert (
-        boxes[0]["x"] + boxes[0]["width"] + 8 <= boxes[1]["x"]
-        or boxes[0]["y"] + boxes[0]["height"] + 8 <= boxes[1]["y"]
+    # Looked at in one go: the panel may be drawn anew at any moment, and is then another element.
+    page.wait_for_function(
+        """() => {
+            const boxes = [...document.querySelectorAll("#further button")].map(
+                (button) => button.getBoundingClientRect());
+            return boxes.length === 2 && boxes.every((box) => box.width > 0)
+                && (boxes[0].right + 8 <= boxes[1].left || boxes[0].bottom + 8 <= boxes[1].top);
+        }"""
     )
 
 
