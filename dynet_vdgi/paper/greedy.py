@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynet_vdgi.conllu.sentence import Tree
 from dynet_vdgi.conllu.vocabulary import Encoded, Vocabulary
 from dynet_vdgi.paper.encoder import Encoder
 from dynet_vdgi.paper.layers import Parameters
@@ -25,8 +26,6 @@ AT_ONCE = 256
 
 PREFIX = "encoder/"
 """How the names of the encoder's parameters begin."""
-
-Tree = tuple[int, ...]
 
 _graph_lock = threading.Lock()  # DyNet has one graph for all threads
 

@@ -28,6 +28,7 @@ negative:
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -69,7 +70,7 @@ class RuleCounts:
         return rule
 
 
-class AttainableCounts(RuleCounts):
+class AttainableCounts(RuleCounts, ABC):
     """Rules whose expectations can be met, for the dual.
 
     An expectation of .5 a sentence cannot be met by a sentence without such a pair of tags. Q, the
@@ -89,9 +90,9 @@ class AttainableCounts(RuleCounts):
             )
         return self._by_tags[sentence.tags]
 
+    @abstractmethod
     def attainable_expectations(self, rule_of_arcs: Ints) -> Floats:
         """The expectations (J,) of a sentence with these arcs (n + 1, n)."""
-        raise NotImplementedError
 
 
 class ShareOfRuleArcs(AttainableCounts):

@@ -10,11 +10,11 @@ from functools import partial
 
 import numpy as np
 
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.parser.confidence import Calibration
-from dynet_vdgi.parser.engine import Engine, Found, ScoringEngine, Tree
+from dynet_vdgi.parser.engine import Engine, Found, ScoringEngine
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.relation_scores import batches

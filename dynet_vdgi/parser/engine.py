@@ -16,14 +16,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.parser.confidence import Calibration
 from dynet_vdgi.parser.expectation import Expectation
 from dynet_vdgi.relations.labeller import LogP
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.universal.stored import Measures
-
-Tree = tuple[int, ...]
 
 
 class Scores(NamedTuple):

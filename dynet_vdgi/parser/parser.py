@@ -16,7 +16,7 @@ from dynet_vdgi.conllu.corpus import Sentences, of_columns, sentences_of, up_to_
 from dynet_vdgi.conllu.protocols import Protocol, protocol_of
 from dynet_vdgi.conllu.punctuation import restore_punctuation, without_punctuation
 from dynet_vdgi.conllu.reading import HeadPolicy
-from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.errors import ModelError, UsageError, check_kind
 from dynet_vdgi.models.archive import packed
 from dynet_vdgi.models.model_file import ModelFile, members
@@ -44,8 +44,6 @@ WINDOW = 1000
 
 FEWEST_TAGS = 50
 """Words whose tags show whether they say anything; a sentence may consist of nouns."""
-
-Tree = tuple[int, ...]
 
 _SILENT = ""  # stands for all tags among those that a warning has named
 
