@@ -1,4 +1,4 @@
-"""Training material of every recipe: sentences, trees, vocabulary, rules. No DyNet, no files."""
+"""What a run learns from, when it has been read: sentences, trees, vocabulary, rules."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Material:
     """`texts`, whose trees are never used, and gold `trees` to learn from; for few-trees heads may
     be FREE.
 
-    `texts` are sentences by language label, which is empty for a single language; `facts` are known
-    facts about these languages. `dev` holds sentences with gold trees, and is empty unless they are
-    used. `punctuation` is the relation that punctuation had in `trees`, from which it has been
-    removed.
+    `texts` are sentences by language label, which is empty for a single language; `facts` are those
+    that a user gives about these languages. `dev` holds sentences with gold trees, and is empty
+    unless they are used. `punctuation` is the relation that punctuation had in `trees`, from which
+    it has been removed.
 
     For the neural parser: `vectors` are word vectors; `start` are weights to start from instead of
     random ones.
