@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import Vocabulary
-from dynet_vdgi.lexicon.vectors import Embeddings
 from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.rule_tables.word_orders import Fact
+
+if TYPE_CHECKING:
+    from dynet_vdgi.lexicon.vectors import Embeddings
 
 
 @dataclass(frozen=True)

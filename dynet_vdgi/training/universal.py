@@ -28,7 +28,6 @@ from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.material import Material
 from dynet_vdgi.training.recipe import Recipe, TrainingRun, check_ignored
-from dynet_vdgi.training.record import amount
 from dynet_vdgi.universal.encoding import TAGS
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer
@@ -269,6 +268,7 @@ def _keep_student(
     run: TrainingRun[UniversalSettings], material: _UniversalMaterial, provenance: Provenance
 ) -> None:
     """Writes the fast student into the run's folder, unless each sentence is too long for it."""
+    from dynet_vdgi.training.record import amount
     from dynet_vdgi.training.taught import TaughtSettings, taught_student
 
     assert run.folder is not None
