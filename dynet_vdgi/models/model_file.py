@@ -141,8 +141,10 @@ class Provenance(Struct, frozen=True, kw_only=True):
 
 @dataclass
 class ModelFile:
-    """Content of a model file; `training` and `progress` are empty if it was read only for
-    parsing."""
+    """The content of a model file.
+
+    `training` and `progress` are empty if it was read only for parsing.
+    """
 
     provenance: Provenance
     settings: Settings
