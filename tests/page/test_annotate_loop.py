@@ -181,6 +181,24 @@ def test_a_lesson_that_kills_its_process_twice_is_given_up() -> None:
         learner.stop()
 
 
+def test_a_process_that_cannot_be_started_is_an_error_of_learning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = Learner()
+    try:
+        for process in multiprocessing.active_children():
+            process.kill()
+        monkeypatch.setattr(multiprocessing.get_context("spawn").Process, "start", _fail)
+        with pytest.raises(LearningError, match="no process can be started: there is no room"):
+            learner.learn("tagger", {}, [])
+    finally:
+        learner.stop()
+
+
+def _fail(*_: object) -> None:
+    raise OSError("there is no room")
+
+
 class Deadly:
     """Kills the process that reads it."""
 

@@ -50,11 +50,15 @@ class Remote:
         with self._start_or_stop:
             if self._is_stopped:
                 raise LearningError("the process that learns has ended")
-            self._pipe, far_end = context.Pipe()
+            pipe, far_end = context.Pipe()
             arguments = far_end, self._make, self._arguments
-            self._process = context.Process(target=_serve, args=arguments, daemon=True)
-            self._process.start()
+            process = context.Process(target=_serve, args=arguments, daemon=True)
+            try:
+                process.start()
+            except OSError as error:  # out of memory, or of processes
+                raise LearningError(f"no process can be started: {error}") from None
             far_end.close()
+            self._pipe, self._process = pipe, process
 
     def call(self, method: str, *content: Any) -> Any:
         """Waits for what the method returns.
