@@ -41,7 +41,7 @@ MOST_TEXT = 2000
 """Number of sentences used without trees; of a longer file every second, third and so on."""
 
 MOST_NEW = 0.05
-"""Share of the words that may change before what is known of the text is gathered again."""
+"""Share of the words that may change before the knowledge about the text is gathered again."""
 
 SENTENCES_AHEAD = 50
 """Number of sentences that are chosen in advance."""
