@@ -108,13 +108,13 @@ def up_to_an_error(sentences: Iterable[Sentence], failed: list[Exception]) -> It
         failed.append(error)
 
 
-def unfit(found: Any, wanted: str) -> UsageError:
+def unfit(given: Any, wanted: str) -> UsageError:
     """The error for a caller who gave something other than sentences."""
-    kind = type(found).__name__
-    if isinstance(found, Sentence):
+    kind = type(given).__name__
+    if isinstance(given, Sentence):
         return UsageError(f"one Sentence where {wanted} expected: put it into a list")
-    if isinstance(found, (str, os.PathLike)):
-        path = os.fspath(found)
+    if isinstance(given, (str, os.PathLike)):
+        path = os.fspath(given)
         return UsageError(f"a {kind} where {wanted} expected: read a file with read({path!r})")
     remedy = "convert it with from_conllu()" if kind == "TokenList" else "read() gives some"
     return UsageError(
@@ -162,19 +162,19 @@ def of_columns(**columns: Iterable[str]) -> Sentence:
     Raises: UsageError, there is no word, a column has another length, is a text or no list, or has
     an entry that is no text, or that no file can hold.
     """
-    known: dict[str, tuple[str, ...]] = {}
+    entries: dict[str, tuple[str, ...]] = {}
     for name, column in columns.items():
         if isinstance(column, str) or not isinstance(column, Iterable):
             raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
-        known[name] = tuple(
+        entries[name] = tuple(
             ["_" if entry == "" and name not in ("words", "tags") else entry for entry in column]
         )
-        for word, entry in enumerate(known[name], 1):
+        for word, entry in enumerate(entries[name], 1):
             if fault := fault_of_text(entry) or fault_of_value(_NUMBERS[name], entry):
                 raise UsageError(f"{name}: {fault} (word {word})")
-    words, tags = known.pop("words"), known.pop("tags")
+    words, tags = entries.pop("words"), entries.pop("tags")
     if len(words) != len(tags) or not words:
         numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
         raise UsageError(f"a sentence needs at least one word, and a tag for each: {numbers}")
-    feats, lemmas, xpos = (known[name] for name in ("feats", "lemmas", "xpos"))
+    feats, lemmas, xpos = (entries[name] for name in ("feats", "lemmas", "xpos"))
     return Sentence(words, tags, feats=feats, lemmas=lemmas, xpos=xpos)

@@ -54,7 +54,7 @@ class Expression:
         self._left += PER_VALUE
         start = time.perf_counter()
         try:
-            found = self._pattern.search(value, timeout=self._left, concurrent=True)
+            match = self._pattern.search(value, timeout=self._left, concurrent=True)
         except (TimeoutError, MemoryError):
             self._left = 0.0
         else:
@@ -64,7 +64,7 @@ class Expression:
             raise UsageError(
                 f"{what}: write it without repeating what repeats, such as a+ for (a+)+"
             )
-        return found is not None
+        return match is not None
 
 
 def _check_copies(text: str) -> None:

@@ -91,8 +91,10 @@ class Filter:
     @property
     def dropped(self) -> list[Dropped]:
         """One entry per filter that dropped anything, in the order in which they are applied."""
-        found = [Dropped(reason, *counts) for reason, counts in self._counts.items() if any(counts)]
-        return [item for item in found if item.reason != _UNTESTED]
+        losses = [
+            Dropped(reason, *counts) for reason, counts in self._counts.items() if any(counts)
+        ]
+        return [item for item in losses if item.reason != _UNTESTED]
 
     @property
     def notes(self) -> list[str]:
@@ -161,5 +163,5 @@ def prepare(
     ):
         check_kind(name, length, Integral, "a number of words")
     keep = Filter(protocol_of(protocol), max_len, min_len)
-    kept = list(keep(sentences_of(sentences)))
-    return Prepared(kept, keep.dropped, keep.notes)
+    remaining = list(keep(sentences_of(sentences)))
+    return Prepared(remaining, keep.dropped, keep.notes)

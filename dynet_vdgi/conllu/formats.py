@@ -78,8 +78,8 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
     line = lines[row]
     if row and any(comment.startswith("#begin document") for comment in lines[:row]):
         return OtherFormat("CoNLL-2012", _COLUMN_WISE)
-    if found := xml_format("\n".join(lines[row : row + 50])[:20_000].lstrip()):
-        return found
+    if other := xml_format("\n".join(lines[row : row + 50])[:20_000].lstrip()):
+        return other
     if _SFM.match(line):
         return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
     if line.lstrip()[:2] in ('{"', "[{") or line.strip() in ("{", "["):
@@ -89,10 +89,10 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
     # and one for each predicate
     if len(widths) == 1 and 14 <= len(rows[0]) < 100 and rows[0][0] == "1":
         return OtherFormat("CoNLL-2009", CONVERT)
-    if len(widths) == 1 and len(rows[0]) > 1 and (found := _table(rows)):
-        return found
-    if len(rows[0]) == 1 and (found := _of_text(lines[row:])):
-        return found
+    if len(widths) == 1 and len(rows[0]) > 1 and (other := _table(rows)):
+        return other
+    if len(rows[0]) == 1 and (other := _of_text(lines[row:])):
+        return other
     return (
         OtherFormat("a bracketed tree", "convert it: vdgi convert wsj") if line[0] == "(" else None
     )
@@ -104,8 +104,8 @@ def raw_format(text: str) -> OtherFormat | None:
     begin = text[:20_000].lstrip("\ufeff \n")
     if _is_toolbox(begin):
         return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
-    found = xml_format(begin)
-    return found if found and (begin.startswith("<?xml") or found.remedy == CONVERT) else None
+    other = xml_format(begin)
+    return other if other and (begin.startswith("<?xml") or other.remedy == CONVERT) else None
 
 
 def _is_toolbox(text: str) -> bool:
@@ -124,8 +124,8 @@ def xml_format(text: str) -> OtherFormat | None:
     """The format of a text that begins as XML does; None: it is none."""
     if not text.lstrip("\ufeff \n").startswith("<"):
         return None
-    known = (found for pattern, found in _XML if pattern.search(text))
-    return next(known, OtherFormat("XML or HTML", "convert it first"))
+    formats = (other for pattern, other in _XML if pattern.search(text))
+    return next(formats, OtherFormat("XML or HTML", "convert it first"))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> OtherFormat | None:

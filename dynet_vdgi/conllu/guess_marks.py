@@ -50,8 +50,8 @@ def renewed(block: str) -> str:
 
 def is_guess(lines: Sequence[str]) -> bool:
     """Whether the tree of a sentence with these lines is as the program guessed it, by its comment."""
-    said = next((found[1] for line in lines if (found := COMMENT.fullmatch(line))), None)
-    return said is not None and comment(lines).endswith(said) and not is_confirmed(lines)
+    checksum = next((match[1] for line in lines if (match := COMMENT.fullmatch(line))), None)
+    return checksum is not None and comment(lines).endswith(checksum) and not is_confirmed(lines)
 
 
 def may_be_guess(lines: Sequence[str]) -> bool:
@@ -113,9 +113,9 @@ def only_confirmed(sentence: Sentence) -> Sentence:
     notes = ["|" + misc_of(sentence.source.lines[row]) for row in sentence.source.rows]
     is_mark = [tag in UD_PUNCTUATION for tag in sentence.upos or sentence.tags]
     arcs = zip(sentence.heads, sentence.deprels or ("_",) * len(sentence), notes, is_mark)
-    kept = [
+    confirmed = [
         (h if mark or f"|{HEAD_BY}" in note else FREE, r if mark or f"|{LABEL_BY}" in note else "_")
         for h, r, note, mark in arcs
     ]
-    heads, deprels = zip(*kept)
+    heads, deprels = zip(*confirmed)
     return replace(sentence, heads=heads, deprels=deprels)

@@ -72,10 +72,12 @@ def parse(text: str, path: str) -> HeadRules:
         if (labels.strip(), " ".join([side, *items])) == _COORDINATION:
             first_conjunct = True
         elif labels.split() and side in ("left", "right"):
-            found = [(side, frozenset(item.split("|"))) for item in items]
-            found = found or [(side, frozenset())]  # finds nothing, but gives the side
+            line_searches = [(side, frozenset(item.split("|"))) for item in items]
+            line_searches = line_searches or [
+                (side, frozenset())
+            ]  # finds nothing, but gives the side
             for label in labels.split():
-                searches.setdefault(label, []).extend(found)
+                searches.setdefault(label, []).extend(line_searches)
         else:
             expected = "expected LABEL: left or right, ITEM ITEM ..."
             raise ConfigError(f"{path}:{number}: {expected}; got {content!r}")

@@ -88,19 +88,19 @@ def find(folder: AnyPath) -> list[Path]:
     root = Path(folder)
     if not root.is_dir():
         raise UsageError(f"no folder {str(root)!r}")
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted(path for place in _PLACES for path in root.glob(place)):
         if _FILE.fullmatch(path.name):
-            other = found.setdefault(path.stem.lower(), path)
+            other = paths.setdefault(path.stem.lower(), path)
             if other != path:
                 raise UsageError(
                     f"{other} and {path} have the same name; name the folder of one of them"
                 )
-    if not found:
+    if not paths:
         raise UsageError(
             f"no files such as wsj_0001.mrg in {str(root)!r}, its folders or its parsed/mrg/wsj"
         )
-    return [found[name] for name in sorted(found)]
+    return [paths[name] for name in sorted(paths)]
 
 
 def section(path: Path) -> int:

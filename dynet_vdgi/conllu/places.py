@@ -28,20 +28,20 @@ class Place(Struct):
     times: str = ""  # or how sure the program is of it
 
     @classmethod
-    def of(cls, sentence: Sentence, number: int, word: int, *said: str) -> Place:
+    def of(cls, sentence: Sentence, number: int, word: int, *description: str) -> Place:
         """The place of a word of a sentence that was read from a file, whose `number` counts from
         1."""
         source = sentence.source
         assert source is not None
         line, name = source.line + source.rows[word - 1], source.sent_id or str(number)
-        return cls(source.path, line, name, word, sentence.forms[word - 1], *said)
+        return cls(source.path, line, name, word, sentence.forms[word - 1], *description)
 
 
-def listing(found: Sequence[Place], *, as_json: bool = False) -> str:
+def listing(places: Sequence[Place], *, as_json: bool = False) -> str:
     """A table of places, or JSON that `vdgi annotate --list` reads; columns without anything are
     left out."""
     if as_json:
-        return msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
+        return msgspec.json.format(msgspec.json.encode(places), indent=1).decode()
     rows = [
         [
             "place",
@@ -50,12 +50,19 @@ def listing(found: Sequence[Place], *, as_json: bool = False) -> str:
             "form",
             "is",
             "elsewhere",
-            "times" * any(its.elsewhere for its in found),
+            "times" * any(place.elsewhere for place in places),
         ]
     ]
-    for its in found:
-        said = its.sentence, str(its.word), its.form, its.what, its.elsewhere, its.times
-        rows.append([f"{files.shown(its.path)}:{its.line}", *map(plain, said)])
+    for place in places:
+        cells = (
+            place.sentence,
+            str(place.word),
+            place.form,
+            place.what,
+            place.elsewhere,
+            place.times,
+        )
+        rows.append([f"{files.shown(place.path)}:{place.line}", *map(plain, cells)])
     columns = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
     return aligned([[row[k] for k in columns] for row in rows], left=len(columns) - 1)
 
@@ -67,7 +74,7 @@ def described(columns: Sequence[str], forms: Sequence[str]) -> str:
     return f"{upos} {relation}{above}"
 
 
-def found(names: Sequence[str], query: str) -> Iterator[Place]:
+def find(names: Sequence[str], query: str) -> Iterator[Place]:
     """The words of files of which a query holds. Raises: UsageError, what is wrong with it;
     DataError."""
     wanted = queries.conditions(query)
@@ -82,7 +89,7 @@ def found(names: Sequence[str], query: str) -> Iterator[Place]:
 
 
 def why_none(names: Sequence[str], query: str) -> str:
-    """Why no word of files is found by a query, see `queries.hint`. Raises: as `found`."""
+    """Why no word of files is found by a query, see `queries.hint`. Raises: as `find`."""
     if files.STANDARD in names:  # which can be read only once
         return ""
     sentences = (

@@ -80,7 +80,7 @@ def documents_of(sentences: Iterable[Block]) -> Iterator[Document]:
     """The documents of some sentences in a row. Raises: as `read_documents`."""
     document = _Builder()
     for sentence in map(token_block, sentences):
-        kinds = {found[1] for line in sentence.block.lines if (found := _COMMENT.match(line))}
+        kinds = {match[1] for line in sentence.block.lines if (match := _COMMENT.match(line))}
         if "newdoc" in kinds and document.sentences:
             yield document.finished()
             document = _Builder()
@@ -100,8 +100,8 @@ class _Builder:
         spaces = [_spaces(columns[9]) for columns, _ in sentence.tokens]
         forms = [space.inside or columns[1] for space, (columns, _) in zip(spaces, sentence.tokens)]
         comments = takewhile(lambda line: line[0] == "#", sentence.block.lines)
-        if said := next((found[1] for line in comments if (found := _TEXT.fullmatch(line))), ""):
-            spaces = _agreed(sentence, said, spaces, forms)
+        if text := next((match[1] for line in comments if (match := _TEXT.fullmatch(line))), ""):
+            spaces = _agreed(sentence, text, spaces, forms)
         elif all(space.after != "" for space in spaces):
             self.n_silent += 1
         tokens = []
@@ -135,19 +135,19 @@ def _spaces(misc: str) -> _Spaces:
     >>> _spaces(r"SpacesAfter=\\s\\n|A=b"), _spaces("SpaceAfter=No").after
     (_Spaces(before='', inside='', after=' \\n'), '')
     """
-    found = dict(part.partition("=")[::2] for part in misc.split("|"))
-    after = "" if found.get("SpaceAfter") == "No" else None
-    if found.get("SpaceAfter", "").isspace():  # a no-break space itself, as some programs write it
-        after = found["SpaceAfter"]
-    if "SpacesAfter" in found:
-        after = unescaped(found["SpacesAfter"])
+    notes = dict(part.partition("=")[::2] for part in misc.split("|"))
+    after = "" if notes.get("SpaceAfter") == "No" else None
+    if notes.get("SpaceAfter", "").isspace():  # a no-break space itself, as some programs write it
+        after = notes["SpaceAfter"]
+    if "SpacesAfter" in notes:
+        after = unescaped(notes["SpacesAfter"])
     return _Spaces(
-        unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after
+        unescaped(notes.get("SpacesBefore", "")), unescaped(notes.get("SpacesInToken", "")), after
     )
 
 
 def _agreed(
-    sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]
+    sentence: TokenBlock, text: str, spaces: list[_Spaces], forms: list[str]
 ) -> list[_Spaces]:
     """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC has
     none.
@@ -160,27 +160,31 @@ def _agreed(
         + (" " if space.after is None else FORMAT.sub("", space.after))
         for n, (form, space) in enumerate(zip(forms, spaces))
     )
-    if form_of(joined).split() == said.split():
+    if form_of(joined).split() == text.split():
         return spaces
-    found, place = list(spaces), 0
+    corrected, place = list(spaces), 0
     for n, form in enumerate(forms):
         begin = place
-        while place < len(said) and said[place].isspace():
+        while place < len(text) and text[place].isspace():
             place += 1
-        if not said.startswith(form, place):
+        if not text.startswith(form, place):
             break
-        if n and (before := found[n - 1].after) is not None and (before == "") == (place > begin):
+        if (
+            n
+            and (before := corrected[n - 1].after) is not None
+            and (before == "") == (place > begin)
+        ):
             break
         if n and place == begin:
-            found[n - 1] = spaces[n - 1]._replace(after="")
+            corrected[n - 1] = spaces[n - 1]._replace(after="")
         place += len(form)
     else:
-        if not said[place:].strip():
-            return found
+        if not text[place:].strip():
+            return corrected
     path, first, *_ = sentence.block
     token = quoted(forms[n])
     message = f"the tokens and their SpaceAfter do not give the sentence's `# text`, from token {token} on"
     hint = "correct the comment, the forms or SpaceAfter=No"
-    if is_same("".join(joined.split()), "".join(said.split())):
+    if is_same("".join(joined.split()), "".join(text.split())):
         message, hint = f"{message}: {SAME}", ONE_FORM
     raise DataError(path, first + sentence.rows[n], message, hint)

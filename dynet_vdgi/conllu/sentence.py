@@ -51,8 +51,8 @@ def sent_id_of(lines: Iterable[str]) -> str | None:
     for line in lines:
         if not line.startswith("#"):
             break
-        if found := _SENT_ID.fullmatch(line):
-            return found[1]
+        if match := _SENT_ID.fullmatch(line):
+            return match[1]
     return None
 
 

@@ -77,8 +77,8 @@ def _minimal_source(sentence: Sentence) -> Source:
         _checked(6, sentence.feats or nothing),
     )
     lines = [
-        "\t".join((str(number), *known, "_", "_", "_", "_"))
-        for number, known in enumerate(columns, 1)
+        "\t".join((str(number), *values, "_", "_", "_", "_"))
+        for number, values in enumerate(columns, 1)
     ]
     return Source("<sentence>", 1, tuple(lines), tuple(range(len(lines))))
 
@@ -142,16 +142,16 @@ def with_columns(
                 columns = (*columns[:3], there)
             lines[row] = "\t".join((number, form, *columns, rest))
         source = replace(source, lines=tuple(lines))
-    known = [
+    filled = [
         tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)
     ]
     return replace(
         sentence,
         tags=tuple(upos),
         upos=(),
-        lemmas=known[0],
-        xpos=known[1],
-        feats=known[2],
+        lemmas=filled[0],
+        xpos=filled[1],
+        feats=filled[2],
         source=source,
     )
 

@@ -107,11 +107,11 @@ class Agreement:
         """Ready for JSON: shares from 0 to 1, null over nothing."""
 
         def figure(*values: float | None) -> dict[str, float | None]:
-            known = [None if value is None or math.isnan(value) else value for value in values]
-            return dict(zip(("same", "first", "second", "share", "kappa"), known))
+            finite = [None if value is None or math.isnan(value) else value for value in values]
+            return dict(zip(("same", "first", "second", "share", "kappa"), finite))
 
         figures = {
-            name: figure(s.right, s.gold, s.found, s.f1, None) for name, s in self.f1.items()
+            name: figure(s.right, s.gold, s.system, s.f1, None) for name, s in self.f1.items()
         }
         for name, one in self.counts.items():
             kappa = one.kappa if name in _WITH_KAPPA else None
@@ -129,7 +129,7 @@ class Agreement:
         """All figures as text, with so many sentences and confusions of each column."""
         f1 = [["", "both", "first", "second", "F1"]]
         for name, score in self.f1.items():
-            numbers = map(str, (score.right, score.gold, score.found))
+            numbers = map(str, (score.right, score.gold, score.system))
             f1.append([name, *numbers, f"{100 * score.f1:.2f}"])
         shares = [["", "same", "words", "%", "kappa"]]
         for name, one in self.counts.items():
@@ -170,13 +170,13 @@ def agreement(files: TwoFiles, *, punctuation: bool = True) -> Agreement:
     counts = {name: Pairings() for name in TITLES}
     unlike = []
     for stretch in files.stretches():
-        kept = [pair for pair in stretch.pairs if punctuation or not files.is_punctuation(pair)]
-        found = _differences(files, stretch, kept, counts)
-        if found.differing:
-            unlike.append(found)
+        pairs = [pair for pair in stretch.pairs if punctuation or not files.is_punctuation(pair)]
+        differences = _differences(files, stretch, pairs, counts)
+        if differences.differing:
+            unlike.append(differences)
     if not any(":" in value for pair in counts["subtype"].pairs for value in pair):
         del counts["subtype"]
-    unlike.sort(key=lambda found: -found.differing)
+    unlike.sort(key=lambda each: -each.differing)
     without = "" if punctuation else ", without punctuation"
     note = (
         f"words: those in both files{without} that have a value in both. kappa: Cohen's, over these words; "

@@ -382,15 +382,15 @@ class GoldTrees:
             if relations and are_labels(s.deprels for s in self.sentences)
             else repeat(None)
         )
-        for (sentence, heads), found in zip(trees, labels):
-            tally = score_sentence(sentence, heads, found)
+        for (sentence, heads), tree_relations in zip(trees, labels):
+            tally = score_sentence(sentence, heads, tree_relations)
             tallies.append(tally)
             for max_len in by_length:
                 if max_len is None or len(sentence) <= max_len:
                     by_length[max_len] += tally
             bands[_band(len(sentence), _LENGTHS)] += tally
         tables = {
-            name: _over_words(trees, *its) for name, its in _keys(rules).items() if name in by
+            name: _over_words(trees, *keys) for name, keys in _keys(rules).items() if name in by
         }
         tables["length"] = bands
         labelled = tuple(tally.labelled for tally in tallies if tally.labelled is not None)
@@ -413,7 +413,7 @@ def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:
 def _keys(rules: RuleSet | None) -> dict[str, tuple[KeyOf, Sequence[str]]]:
     """The break-downs over words: each word's key, and all keys in order; (): the most frequent
     first."""
-    found: dict[str, tuple[KeyOf, Sequence[str]]] = {
+    break_downs: dict[str, tuple[KeyOf, Sequence[str]]] = {
         "tag": (lambda head, tag, distance: tag, ()),
         "pair": (lambda head, tag, distance: f"{head}>{tag}", ()),
         "distance": (
@@ -423,12 +423,14 @@ def _keys(rules: RuleSet | None) -> dict[str, tuple[KeyOf, Sequence[str]]]:
     }
     if rules is not None:
         names = [">".join(pair) for pair in rules.pairs()]
-        known = frozenset(names)
-        found["rule"] = (
-            lambda head, tag, distance: pair if (pair := f"{head}>{tag}") in known else _NO_RULE,
+        rule_pairs = frozenset(names)
+        break_downs["rule"] = (
+            lambda head, tag, distance: (
+                pair if (pair := f"{head}>{tag}") in rule_pairs else _NO_RULE
+            ),
             [*names, _NO_RULE],
         )
-    return found
+    return break_downs
 
 
 def _over_words(
@@ -440,9 +442,9 @@ def _over_words(
         right_heads, tags = gold_heads(sentence), ("ROOT", *sentence.tags)
         for word, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
             key = key_of(tags[right_head], tags[word], abs(right_head - word) if right_head else 0)
-            its = counts.setdefault(key, [0, 0, 0])
-            its[0] += 1
-            its[1] += right_head == head
-            its[2] += _is_right_undirected(right_heads, word, head)
+            tally = counts.setdefault(key, [0, 0, 0])
+            tally[0] += 1
+            tally[1] += right_head == head
+            tally[2] += _is_right_undirected(right_heads, word, head)
     ordered = keys or sorted(counts, key=lambda key: (-counts[key][0], key))
     return {key: SentenceTally(0, *counts[key]) for key in ordered}

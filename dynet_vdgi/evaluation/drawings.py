@@ -102,10 +102,10 @@ def tree_of(
     if relations and are_labels([gold.deprels]):
         arcs = zip(relations, gold.deprels, sentence.heads, gold.heads or ())
         relations = [
-            f"{own}/{plain(right)}"
-            if head == gold_head and relation_of(own) != relation_of(right)
-            else own
-            for own, right, head, gold_head in arcs
+            f"{relation}/{plain(right)}"
+            if head == gold_head and relation_of(relation) != relation_of(right)
+            else relation
+            for relation, right, head, gold_head in arcs
         ]
     return tree._replace(gold=gold.heads, note=note, relations=relations, sure=None)
 

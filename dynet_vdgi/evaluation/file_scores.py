@@ -65,10 +65,10 @@ def score_files(
     names = [Path(path).name for path in parses]
     for path, name in zip(parses, names):
         parsed = reading.read(path, heads="required", tags=tags)
-        found = evaluate(
+        evaluation = evaluate(
             sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules
         )
-        evaluations[str(path) if names.count(name) > 1 else name] = found
+        evaluations[str(path) if names.count(name) > 1 else name] = evaluation
     if baselines:
         trees = GoldTrees.of(sentences, protocol)
         if not trees.sentences:

@@ -77,13 +77,13 @@ def under(
     Only the gold side, its tags and its tree, decides which words are removed. Predicted heads are
     re-attached like the gold ones. Raises: DataError without gold heads.
     """
-    kept, positions = without_punctuation(gold, protocol.removed_tags)
-    if not len(kept) or (protocol.projective_only and not is_projective(gold_heads(kept))):
+    scored, positions = without_punctuation(gold, protocol.removed_tags)
+    if not len(scored) or (protocol.projective_only and not is_projective(gold_heads(scored))):
         return None
     relations = (
         tuple([predicted.relations[p - 1] for p in positions]) if predicted.relations else ()
     )
-    return kept, Predicted(heads_without(predicted.heads, positions), relations)
+    return scored, Predicted(heads_without(predicted.heads, positions), relations)
 
 
 def gold_heads(sentence: Sentence) -> Tree:
@@ -131,9 +131,9 @@ def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
         return
     path, line = _place(parse, "prediction")
     if len(gold) != len(parse):
-        found = count(len(parse), "word" if isinstance(parse, Sentence) else "head")
+        n_parsed = count(len(parse), "word" if isinstance(parse, Sentence) else "head")
         message = (
-            f"sentence {number} has {found}, but {_where(gold)} has {count(len(gold), 'word')}"
+            f"sentence {number} has {n_parsed}, but {_where(gold)} has {count(len(gold), 'word')}"
         )
         is_stripped = len(parse) == len(without_punctuation(gold)[0])
         if isinstance(parse, Sentence):

@@ -75,10 +75,10 @@ class Summary:
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
             self.trained_words += len(trained)
-        kept, _ = without_punctuation(sentence)
-        self.lengths[len(kept)] += 1
-        self.kept_tags.update(kept.tags)
-        if sentence.heads is None or kept.heads is None:
+        without_marks, _ = without_punctuation(sentence)
+        self.lengths[len(without_marks)] += 1
+        self.kept_tags.update(without_marks.tags)
+        if sentence.heads is None or without_marks.heads is None:
             return
         if FREE in sentence.heads:
             self.in_part += 1
@@ -86,10 +86,11 @@ class Summary:
             return
         self.with_trees += 1
         self.projective += is_projective(sentence.heads)
-        self.arcs += len(kept)
-        tags = ("ROOT", *kept.tags)
+        self.arcs += len(without_marks)
+        tags = ("ROOT", *without_marks.tags)
         self.rule_arcs += sum(
-            (tags[head], tag) in self._pairs for tag, head in zip(kept.tags, kept.heads)
+            (tags[head], tag) in self._pairs
+            for tag, head in zip(without_marks.tags, without_marks.heads)
         )
 
     def lines(self, with_unused: bool = True) -> list[str]:

@@ -171,12 +171,12 @@ def _hash(value: Any) -> str:
 
 
 def _sha256(path: str) -> str:
-    found = os.stat(path) if os.path.exists(path) else None
-    return _sha256_at(path, found and (found.st_mtime_ns, found.st_size))
+    status = os.stat(path) if os.path.exists(path) else None
+    return _sha256_at(path, status and (status.st_mtime_ns, status.st_size))
 
 
 @cache
-def _sha256_at(path: str, _found: object) -> str:
+def _sha256_at(path: str, _status: object) -> str:
     return files.sha256(path)
 
 
@@ -207,15 +207,15 @@ def in_own_process(job: Job) -> str:
     status = process.exitcode or 0
     if status < 0:
         return f"killed by signal {-status}" + (" (out of memory?)" if status == -9 else "")
-    said = log.read_bytes()[begin:].decode(errors="replace").split("\n") if status else []
-    last = next((line.strip() for line in reversed(said) if line.strip()), f"exit status {status}")
+    lines = log.read_bytes()[begin:].decode(errors="replace").split("\n") if status else []
+    last = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {status}")
     return last if status else ""
 
 
 def _make_folder(job: Job) -> None:
     """Prepares the job's folder; what is there of another record is moved aside, in one step."""
-    found = state(job)
-    if found.startswith("again"):
+    job_state = state(job)
+    if job_state.startswith("again"):
         aside = Path(job.out, REPLACED, job.label.replace("/", "."))
         number = next(n for n in range(1, sys.maxsize) if not Path(f"{aside}-{n}").exists())
         aside.parent.mkdir(exist_ok=True)

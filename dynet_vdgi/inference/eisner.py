@@ -147,11 +147,11 @@ def sums(in_a_row: Floats, lengths: Ints, marginals: Floats, log_z: Floats) -> N
     Each has (n + 1) * (n + 1) scores, and (n + 1) * n marginals, which must be zero, by head, ROOT
     first, and dependent.
     """
-    at = found = 0
+    at = first_marginal = 0
     for s in range(len(lengths)):
         n = lengths[s]
         scores = in_a_row[at : at + (n + 1) * (n + 1)].reshape(n + 1, n + 1)
-        of_arcs = marginals[found : found + (n + 1) * n].reshape(n + 1, n)
+        of_arcs = marginals[first_marginal : first_marginal + (n + 1) * n].reshape(n + 1, n)
         factors, chart, slopes = np.zeros((n + 1, n)), np.zeros((2, n, n)), np.zeros((2, n, n))
         log_scale = exponentials(scores, factors)
         z, further = scaled_inside(factors, chart) if n else (1.0, 0.0)
@@ -160,7 +160,7 @@ def sums(in_a_row: Floats, lengths: Ints, marginals: Floats, log_z: Floats) -> N
             outside(factors, chart, z, slopes, of_arcs)
             log_z[s] = math.log(z) - log_scale - further
         at += (n + 1) * (n + 1)
-        found += (n + 1) * n
+        first_marginal += (n + 1) * n
 
 
 _SUMS = Kernel(sums, "exact parsing")
@@ -363,7 +363,7 @@ def constrained(scores: Floats, heads: Sequence[int]) -> Floats:
         raise ValueError(f"{len(scores) - 1} words, but heads of {given.shape}")
     words = np.flatnonzero(given != FREE)
     result = np.array(scores, np.float64)
-    kept = result[given[words], words + 1]
+    given_scores = result[given[words], words + 1]
     result[:, words + 1] = -np.inf
-    result[given[words], words + 1] = kept
+    result[given[words], words + 1] = given_scores
     return result

@@ -191,9 +191,9 @@ def _check_binary(path: str, first: int, header: tuple[int, int]) -> None:
         raise DataError(name, 1, f"{says}: more than the file can hold", cut_off)
     with files.open_bytes(path) as handle:
         handle.read(first)
-        found, rest = _binary_rows(handle, n_rows, size)
-    if found < n_rows:
-        raise DataError(name, 1, f"{says}: the file ends after row {found:,}", cut_off)
+        n_complete, rest = _binary_rows(handle, n_rows, size)
+    if n_complete < n_rows:
+        raise DataError(name, 1, f"{says}: the file ends after row {n_complete:,}", cut_off)
     if rest.strip():
         hint = "rows that the header leaves out, or other numbers a row: write the file again"
         raise DataError(name, 1, f"{says}: after these, the file goes on", hint)

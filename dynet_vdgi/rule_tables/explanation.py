@@ -81,21 +81,21 @@ class PartByPart:
         """The contribution of each part, if any, to the log-potentials (n + 1, n + 1), in order."""
         view = self.prior.view(sentence)
         whole = np.zeros((view.n + 1, view.n + 1))
-        found: dict[str, Floats] = {}
+        by_part: dict[str, Floats] = {}
         for part, prior in self._growing:
             grown = prior.by_tags(view)
-            found[part], whole = grown - whole, grown
+            by_part[part], whole = grown - whole, grown
         for setting, added in self.prior.additions(view):
-            found[self.prior.rules.part_at(setting.line).name] += added
+            by_part[self.prior.rules.part_at(setting.line).name] += added
         return {
             part: added
-            for part, added in found.items()
+            for part, added in by_part.items()
             if np.abs(added[:, 1:]).max(initial=0.0) > 1e-9
         }
 
     def readings(self, sentence: Sentence) -> list[Reading]:
         """The parts' readings of the sentence's words, in the order of reading."""
-        view, found = self.prior.unread(sentence), []
+        view, readings = self.prior.unread(sentence), []
         tags, symbols = list(view.read), list(view.symbols)
         for setting in self.prior.reading(SideBySide([view])):
             part = self.prior.rules.part_at(setting.line).name
@@ -103,20 +103,20 @@ class PartByPart:
                 if view.read[k] != tags[k] or view.symbols[k] != symbols[k]:
                     word = view.n - k if self.prior.statistics.is_mirrored else k + 1
                     tag = view.read[k] if view.read[k] != tags[k] else ""
-                    found.append(Reading(word, part, tag, view.symbols[k]))
+                    readings.append(Reading(word, part, tag, view.symbols[k]))
             tags, symbols = list(view.read), list(view.symbols)
-        return found
+        return readings
 
 
 def alternatives(potentials: Floats, heads: Sequence[int]) -> list[Alternative]:
     """The heads of a tree, and the heads in the best trees without each of its arcs."""
-    found = []
+    choices = []
     for word, head in enumerate(heads, 1):
         without = potentials.copy()
         without[head, word] -= BARRED
         other = eisner.best(without)[word - 1]
-        found.append(Alternative(word, head, other if other != head else -1))
-    return found
+        choices.append(Alternative(word, head, other if other != head else -1))
+    return choices
 
 
 def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fact]) -> list[str]:

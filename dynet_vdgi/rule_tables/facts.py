@@ -62,7 +62,7 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
     """
     names = accepted(rules)
     facts: dict[str, Fact] = {}
-    said: dict[str, str] = {}
+    given_under: dict[str, str] = {}
     for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):
         content = content_of(line)
         if not content:
@@ -78,12 +78,12 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
             raise ConfigError(f"{place}: '{name}' is there twice")
         facts[name] = _fact(name, value, place)
         for measure, _, _ in of_measures({name: facts[name]}):
-            if measure in said:
-                other = said[measure]
+            if measure in given_under:
+                other = given_under[measure]
                 raise ConfigError(
                     f"{place}: '{name}' and '{other}' are about the same; leave one out"
                 )
-            said[measure] = name
+            given_under[measure] = name
     if not facts:
         raise ConfigError(f"{path}: no facts (one a line, such as objects = before)")
     return facts
@@ -134,5 +134,5 @@ def with_facts(text: Text, facts: Mapping[str, Fact], cases: Mapping[str, int]) 
     measures = dict(text.measures)
     for name, fact, _ in of_measures(facts):
         if name in measures:
-            measures[name] = fact.beside(measures[name], cases[name])
+            measures[name] = fact.combined_share(measures[name], cases[name])
     return replace(text, measures=measures)

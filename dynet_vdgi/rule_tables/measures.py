@@ -60,8 +60,10 @@ class VerbOrder(IntEnum):
 
 def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
     having, ends = groups[0].tags, groups[1].tags
-    found = [view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)]
-    return sum(tag in ends for tag in found), len(found)
+    edge_tags = [
+        view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)
+    ]
+    return sum(tag in ends for tag in edge_tags), len(edge_tags)
 
 
 def _at_one_edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
@@ -131,16 +133,16 @@ def measure_syntax(kind: str) -> Syntax:
 class Text:
     """All measurements of one text, as plain data: it is kept in model files.
 
-    `found` holds the parts' own findings by setting name, `told` the facts about the language,
+    `findings` holds what each part measured, by setting name; `facts` the facts about the language,
     which are already part of `order` and `measures`.
     """
 
     order: Statistics = field(default_factory=Statistics)
     measures: Mapping[str, float] = field(default_factory=dict)
-    found: Mapping[str, Any] = field(default_factory=dict)
+    findings: Mapping[str, Any] = field(default_factory=dict)
     has_feats: bool = False
     has_gaps: bool = False
-    told: Mapping[str, Fact] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
 
     def factor(self, setting: Setting) -> float:
         """The factor for a line's number."""
@@ -163,10 +165,10 @@ class Text:
         return {
             "order": asdict(self.order),
             "measures": dict(self.measures),
-            "found": dict(self.found),
+            "found": dict(self.findings),
             "has_feats": self.has_feats,
             "has_gaps": self.has_gaps,
-            "told": {name: [fact.value, fact.cases] for name, fact in self.told.items()},
+            "told": {name: [fact.value, fact.cases] for name, fact in self.facts.items()},
         }
 
     @classmethod
@@ -179,10 +181,10 @@ class Text:
         return cls(
             stored.order,
             stored.measures,
-            stored.found,
+            stored.findings,
             stored.has_feats,
             stored.has_gaps,
-            {name: Fact(*numbers) for name, numbers in stored.told.items()},
+            {name: Fact(*numbers) for name, numbers in stored.facts.items()},
         )
 
 
@@ -191,10 +193,10 @@ class _StoredText(msgspec.Struct):
 
     order: Statistics
     measures: dict[str, int | float]
-    found: dict[str, Any]
+    findings: dict[str, Any] = msgspec.field(name="found")
     has_feats: bool
     has_gaps: bool
-    told: dict[str, tuple[int | float, int | float]] = {}
+    facts: dict[str, tuple[int | float, int | float]] = msgspec.field(default={}, name="told")
 
 
 def levels(measures: Iterable[Measure], views: Sequence[View]) -> dict[str, float]:

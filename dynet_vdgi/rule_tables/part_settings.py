@@ -96,8 +96,8 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         weight, body = number_of(body[0], f"the weight of '{name}'", 0.0), body[1:]
     groups = [_group(part, name) for part in _split(body, "|")] if body else []
     if len(groups) != len(syntax.groups) and not (syntax.more and len(groups) > len(syntax.groups)):
-        found = f"{count(len(groups), 'group')} of tags"
-        raise ValueError(f"'{name}' has {found} (expected {syntax.example(name)})")
+        groups_given = f"{count(len(groups), 'group')} of tags"
+        raise ValueError(f"'{name}' has {groups_given} (expected {syntax.example(name)})")
     options: dict[str, Value] = {}
     for tail in tails:
         option, values = (tail[0], tail[1:]) if tail else ("", [])
@@ -134,7 +134,9 @@ def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], tuple[st
         raise ValueError(
             f"expected 'if A', 'if A and B', 'unless B' or 'if A unless B' (found {tail})"
         )
-    wanted, unless = (tuple(found.split(" and ")) if found else () for found in match.groups())
+    wanted, unless = (
+        tuple(measures.split(" and ")) if measures else () for measures in match.groups()
+    )
     return tokens[:place], wanted, unless
 
 

@@ -247,13 +247,13 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
         raise ConfigError(f"{path}: rules for {n_tags} tags ({to_raise('tags', n_tags)})")
     faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
     if faults:
-        told = [message for _, message in sorted(faults)]
+        messages = [message for _, message in sorted(faults)]
         more = (
-            [f"{path}: {count_of(len(told) - MOST_FAULTS_SHOWN, 'more fault')}"]
-            if len(told) > MOST_FAULTS_SHOWN
+            [f"{path}: {count_of(len(messages) - MOST_FAULTS_SHOWN, 'more fault')}"]
+            if len(messages) > MOST_FAULTS_SHOWN
             else []
         )
-        raise ConfigError("\n".join([*told[:MOST_FAULTS_SHOWN], *more]))
+        raise ConfigError("\n".join([*messages[:MOST_FAULTS_SHOWN], *more]))
     return result
 
 
@@ -275,13 +275,13 @@ def _doubled(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Lines whose rule matches a pair of tags already matched on that side by another rule, and
     remedy."""
     owner: dict[tuple[str, str, str], int] = {}
-    told = set()
+    reported = set()
     for line, rule in zip(lines, rules.rules):
         for head, dependent, side in product(rules.heads(rule), rules.dependents(rule), rule.sides):
             first = owner.setdefault((head, dependent, side), line)
-            if first == line or (first, line) in told:
+            if first == line or (first, line) in reported:
                 continue
-            told.add((first, line))
+            reported.add((first, line))
             exception = f"except {head} {dependent} {rule.weight:g}"
             exception += "" if rule.sides == SIDES else f" {rule.sides[0]}"
             remedy = f"; change line {first}" + (f", or write '{exception}'" if rules.table else "")

@@ -70,8 +70,8 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     >>> print(*tag_warnings({"noun": 70, "VERB": 29, "VREB": 1}, rules))
     no rule mentions these tags of the text: noun VREB (71 words, 71.0 %); write NOUN for noun, VERB for VREB?
     """
-    known = rules.mentioned_tags() or UD_TAGS
-    strange = _by_words({tag: n for tag, n in counts.items() if tag not in known})
+    expected = rules.mentioned_tags() or UD_TAGS
+    strange = _by_words({tag: n for tag, n in counts.items() if tag not in expected})
     if not strange:
         return []
     total, n_words = sum(counts.values()), sum(counts[tag] for tag in strange)
@@ -82,9 +82,9 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     )
     meant = []
     for tag in strange[:MOST_SHOWN]:
-        near = tag.upper() if tag.upper() in known else ""
+        near = tag.upper() if tag.upper() in expected else ""
         if not near and tag not in UD_TAGS and counts[tag] < few:
-            near = nearest(tag, sorted(UD_TAGS | known), ALIKE)
+            near = nearest(tag, sorted(UD_TAGS | expected), ALIKE)
         meant += [f"{near} for {tag}"] if near else []
     hint = f"; write {', '.join(meant)}?" if meant else ""
     share = f"{count_of(n_words, 'word')}, {100 * n_words / total:.1f} %"
@@ -129,16 +129,16 @@ def unknown_to_model(counts: Mapping[str, int]) -> list[str]:
     return [f"{tag} {named} {are} {ignored}"]
 
 
-def tell_unknown(counts: Mapping[str, int], told: set[str]) -> None:
+def tell_unknown(counts: Mapping[str, int], reported: set[str]) -> None:
     """Warns of tags that are unknown to a model, once of each; adds them to `told`."""
-    new = {tag: n for tag, n in counts.items() if tag not in told}
-    told.update(new)
+    new = {tag: n for tag, n in counts.items() if tag not in reported}
+    reported.update(new)
     for line in unknown_to_model(new):
         logger.warning("%s", line)
 
 
 def check_known(
-    counts: Mapping[str, int], known: Collection[str], path: str, hint: str = ""
+    counts: Mapping[str, int], known_tags: Collection[str], path: str, hint: str = ""
 ) -> None:
     """Checks the tags of a text but PUNCT, given words by tag, against the tags that a model or
     rules know.
@@ -148,15 +148,15 @@ def check_known(
     Raises: DataError, none is known, so that the tags would say nothing.
     """
     tags = sorted(set(counts) - UD_PUNCTUATION, key=lambda tag: -counts[tag])
-    if not tags or not set(known).isdisjoint(tags):
+    if not tags or not set(known_tags).isdisjoint(tags):
         return
-    if tags[0].upper() in known:
+    if tags[0].upper() in known_tags:
         hint = f"tags are in upper case: write {tags[0].upper()} for {tags[0]}, and so on"
     if hint:
         raise DataError(path, None, f"none of the tags is known, such as {tags[0]}", hint)
 
 
-def uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> str:
+def uninformative(counts: Mapping[str, int], informative: Collection[str] = ()) -> str:
     """What shows that the tags of a text say next to nothing, given words by tag; "": they say
     something.
 
@@ -169,7 +169,11 @@ def uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> str
     """
     of_words = {tag: n for tag, n in counts.items() if tag not in UD_PUNCTUATION}
     total = sum(of_words.values())
-    empty = {tag: n for tag, n in of_words.items() if tag == "X" or (known and tag not in known)}
+    empty = {
+        tag: n
+        for tag, n in of_words.items()
+        if tag == "X" or (informative and tag not in informative)
+    }
     if sum(empty.values()) > MOST_ALIKE * total:
         share, first = sum(empty.values()) / total, _by_words(empty)[0]
         tags = f"the tag {first}" if len(empty) == 1 else f"tags such as {first}"
@@ -180,14 +184,16 @@ def uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> str
     return f"{100 * of_words[first] / total:.1f} % of the words have the tag {first}"
 
 
-def uninformative_warnings(counts: Mapping[str, int], known: Collection[str] = ()) -> list[str]:
+def uninformative_warnings(
+    counts: Mapping[str, int], informative: Collection[str] = ()
+) -> list[str]:
     """The warning about tags of a text that say next to nothing, or too little; arguments of
     `uninformative`.
 
     >>> print(*uninformative_warnings({"X": 3, "NOUN": 4, "VERB": 3}))
     30.0 % of the words have the tag X, which says nothing: fewer heads will be right than vdgi expect says
     """
-    if reason := uninformative(counts, known):
+    if reason := uninformative(counts, informative):
         return [f"the tags say next to nothing: {reason}. Many heads will be wrong; {TO_TAG}"]
     total = sum(n for tag, n in counts.items() if tag not in UD_PUNCTUATION)
     if counts.get("X", 0) <= MOST_OF_X * total:
@@ -196,9 +202,9 @@ def uninformative_warnings(counts: Mapping[str, int], known: Collection[str] = (
     return [f"{share}, which says nothing: fewer heads will be right than vdgi expect says"]
 
 
-def tell_uninformative(counts: Mapping[str, int], known: Collection[str] = ()) -> None:
+def tell_uninformative(counts: Mapping[str, int], informative: Collection[str] = ()) -> None:
     """Warns of tags of a text that say next to nothing; arguments of `uninformative`."""
-    for line in uninformative_warnings(counts, known):
+    for line in uninformative_warnings(counts, informative):
         logger.warning("%s", line)
 
 

@@ -139,16 +139,16 @@ class SideBySide:
     def flags(self, group: Group) -> Flags:
         """The words (k, n) in a group, by the tags that the table reads. The result must not be
         changed."""
-        known = self._flags.get(id(group))
-        if known is not None:
-            return known[1]
+        cached = self._flags.get(id(group))
+        if cached is not None:
+            return cached[1]
         readings, numbers = self.numbered(with_feats=bool(group.special))
-        found = np.array([reading[0] != "" and group.has(*reading) for reading in readings])[
+        flags = np.array([reading[0] != "" and group.has(*reading) for reading in readings])[
             numbers
         ]
-        found.flags.writeable = False
-        self._flags[id(group)] = group, found
-        return found
+        flags.flags.writeable = False
+        self._flags[id(group)] = group, flags
+        return flags
 
     def places(self, group: Group) -> list[tuple[int, int]]:
         """The words in a group: sentence and place in it."""

@@ -27,7 +27,7 @@ class Fact:
     value: float
     cases: float = CASES
 
-    def beside(self, value: float, cases: float) -> float:
+    def combined_share(self, value: float, cases: float) -> float:
         """The combined share, if this many `cases` have this value."""
         total = cases + self.cases
         return (value * cases + self.value * self.cases) / total if total else value
@@ -104,15 +104,15 @@ def value_as_written(name: str, fact: Fact) -> str:
 
 def of_measures(facts: Mapping[str, Fact]) -> list[tuple[str, Fact, str]]:
     """The facts about measures: name of the measure, fact, and the name it was given under."""
-    found = []
+    evidence = []
     for name, fact in facts.items():
         order = ORDERS.get(name)
         if order is None:
-            found.append((name, fact, name))
+            evidence.append((name, fact, name))
         else:
-            found += [(measure, fact, name) for measure in order.measures]
-            found += [(measure, fact.rest(), name) for measure in order.opposite]
-    return found
+            evidence += [(measure, fact, name) for measure in order.measures]
+            evidence += [(measure, fact.rest(), name) for measure in order.opposite]
+    return evidence
 
 
 def of_tags(facts: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -126,7 +126,7 @@ def of_tags(facts: Mapping[str, Fact]) -> dict[str, Fact]:
 
 def of_verbs(facts: Mapping[str, Fact], edge: str) -> Fact:
     """The fact about verbs at an edge, LAST or FIRST; worth no cases if there is none."""
-    said = (
+    edge_facts = (
         fact for name, fact in facts.items() if name in ORDERS and ORDERS[name].verbs_are == edge
     )
-    return next(said, Fact(0.0, 0.0))
+    return next(edge_facts, Fact(0.0, 0.0))

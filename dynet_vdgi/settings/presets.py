@@ -58,7 +58,7 @@ def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     changes the kind of teacher starts the teacher's section afresh. `updates` replaces `epochs`,
     and the reverse.
     """
-    result = _kept(values, layer)
+    result = _without_other_recipes(values, layer)
     for name, section in layer.items():
         if not isinstance(section, Mapping):
             result[name] = section
@@ -73,7 +73,7 @@ def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     return result
 
 
-def _kept(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
+def _without_other_recipes(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     """The values without sections that mean something different, or nothing, in the layer's recipe."""
     old, new = values.get("recipe", DEFAULT_RECIPE), layer.get("recipe")
     if new is None or new == old or not isinstance(new, str):
@@ -107,11 +107,11 @@ def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 def _checked(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
     """The settings with these values. Raises: ConfigError, a value of the last layer has no effect."""
     settings = from_dict(values)
-    refuse(said(layer), settings.without_effect())
+    refuse(setting_names(layer), settings.without_effect())
     return settings
 
 
-def said(layer: Mapping[str, Any]) -> list[str]:
+def setting_names(layer: Mapping[str, Any]) -> list[str]:
     """Full names of the settings in a layer."""
     return [name for name, _ in leaves(layer)]
 

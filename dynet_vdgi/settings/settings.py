@@ -117,12 +117,12 @@ class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
     ] = 100.0
 
     def idle(self, longest: int | None = None) -> dict[str, str]:
-        found = super().idle(longest)
+        reasons = super().idle(longest)
         if not self.valence_iterations:
-            found["backoff"] = "there is no second stage: valence_iterations is 0"
+            reasons["backoff"] = "there is no second stage: valence_iterations is 0"
             if not self.iterations:
-                found["smoothing"] = "there are no iterations of EM"
-        return found
+                reasons["smoothing"] = "there are no iterations of EM"
+        return reasons
 
 
 class Circumstances(NamedTuple):
@@ -225,13 +225,13 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     def to_dict(self) -> dict[str, Any]:
         """The sections and keys that have an effect, in the form of a preset."""
-        idle, kept = self.without_effect(), dict[str, Any]()
+        idle, effective = self.without_effect(), dict[str, Any]()
         for name, value in msgspec.json.decode(msgspec.json.encode(self)).items():
             if isinstance(value, dict):
                 value = {key: inner for key, inner in value.items() if f"{name}.{key}" not in idle}
             if name not in idle and value != {}:
-                kept[name] = value
-        return kept
+                effective[name] = value
+        return effective
 
     def to_toml(self) -> str:
         """The settings as the text of a preset file, from which they can be read back."""

@@ -51,7 +51,7 @@ class SettingPlace(NamedTuple):
 
 def every_setting() -> list[SettingPlace]:
     """Every setting of every recipe and teacher."""
-    found: dict[tuple[str, str, type[Section]], list[str]] = {}
+    recipes_of: dict[tuple[str, str, type[Section]], list[str]] = {}
     teachers = [TEACHERS.named(name).settings for name in TEACHERS.names()]
     for recipe in RECIPES.names():
         settings = RECIPES.named(recipe).settings
@@ -61,8 +61,8 @@ def every_setting() -> list[SettingPlace]:
                 kinds = teachers if hint is TeacherSettings else [hint]
                 places = [(name, key, kind) for kind in kinds for key in kind.__struct_fields__]
             for place in places:
-                found.setdefault(place, []).append(recipe)
-    return [SettingPlace(tuple(recipes), *place) for place, recipes in found.items()]
+                recipes_of.setdefault(place, []).append(recipe)
+    return [SettingPlace(tuple(recipes), *place) for place, recipes in recipes_of.items()]
 
 
 @cache
@@ -93,7 +93,7 @@ def from_dict(values: Mapping[str, Any]) -> Settings:
 
 
 def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: str) -> Numbers:
-    found: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     hints = hints_of(kind)
     for key, value in values.items():
         name = f"{section}.{key}".lstrip(".")
@@ -101,7 +101,7 @@ def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: 
             raise ConfigError(f"config: {_unknown(section, str(key), value, kind, recipe)}")
         hint = hints[key]
         if not _is_section(hint):
-            found[key] = _value(name, hint, value, "config")
+            checked[key] = _value(name, hint, value, "config")
             continue
         if not isinstance(value, Mapping):
             raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
@@ -110,12 +110,12 @@ def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: 
             default = next(
                 item.default for item in msgspec.structs.fields(kind) if item.name == key
             )
-            said = numbers.pop("kind", default.kind)
-            if not isinstance(said, str):
-                raise ConfigError(f"config: '{name}.kind' must be a text, not {said!r}")
-            inner = TEACHERS.named(said).settings
-        found[key] = _read(inner, name, numbers, recipe)
-    return kind(**found)
+            teacher_kind = numbers.pop("kind", default.kind)
+            if not isinstance(teacher_kind, str):
+                raise ConfigError(f"config: '{name}.kind' must be a text, not {teacher_kind!r}")
+            inner = TEACHERS.named(teacher_kind).settings
+        checked[key] = _read(inner, name, numbers, recipe)
+    return kind(**checked)
 
 
 def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
@@ -219,8 +219,8 @@ def checked(
 
 def checked_seed(seed: int, owner: str) -> int:
     """The checked seed of a constructor. Raises: ConfigError."""
-    found: int = _value("seed", Seed, _plain(seed), owner)
-    return found
+    checked: int = _value("seed", Seed, _plain(seed), owner)
+    return checked
 
 
 def _plain(number: Any) -> Any:
@@ -240,16 +240,16 @@ def _value(name: str, hint: Any, value: Any, owner: str) -> Any:
             return value
         raise ConfigError(f"{owner}: '{name}' must be {hint.__name__}, not {value!r}")
     try:
-        found = msgspec.convert(value, hint)
+        converted = msgspec.convert(value, hint)
     except (msgspec.ValidationError, OverflowError):
         raise ConfigError(f"{owner}: '{name}' must be {_wanted(hint, value)}") from None
-    if isinstance(found, int) and not -(2**63) <= found < 2**63:
-        raise ConfigError(f"{owner}: '{name}' must be a number of a usable size, not {found}")
-    if isinstance(found, float) and not math.isfinite(found):
-        raise ConfigError(f"{owner}: '{name}' must be a finite number, not {found}")
-    if isinstance(found, str) and found != found.encode("utf-8", "replace").decode():
-        raise ConfigError(f"{owner}: '{name}' must be a text in UTF-8, not {found!r}")
-    return found
+    if isinstance(converted, int) and not -(2**63) <= converted < 2**63:
+        raise ConfigError(f"{owner}: '{name}' must be a number of a usable size, not {converted}")
+    if isinstance(converted, float) and not math.isfinite(converted):
+        raise ConfigError(f"{owner}: '{name}' must be a finite number, not {converted}")
+    if isinstance(converted, str) and converted != converted.encode("utf-8", "replace").decode():
+        raise ConfigError(f"{owner}: '{name}' must be a text in UTF-8, not {converted!r}")
+    return converted
 
 
 def _wanted(hint: Any, value: Any) -> str:

@@ -27,10 +27,10 @@ def check_output(
     """
     for name in inputs:
         with suppress(OSError, ValueError, AttributeError):  # no file, or standard input is closed
-            found = os.fstat(sys.stdin.fileno()) if name == STANDARD else os.stat(name)
-            if name == STANDARD and not stat.S_ISREG(found.st_mode):  # a terminal: nothing is lost
+            status = os.fstat(sys.stdin.fileno()) if name == STANDARD else os.stat(name)
+            if name == STANDARD and not stat.S_ISREG(status.st_mode):  # a terminal: nothing is lost
                 continue
-            if output != STANDARD and os.path.samestat(found, os.stat(output)):
+            if output != STANDARD and os.path.samestat(status, os.stat(output)):
                 is_same = os.fspath(name) == os.fspath(output)
                 what = "this is an input" if is_same else f"this is {shown(name)}"
                 raise UsageError(

@@ -304,7 +304,7 @@ class _Output(io.FileIO):
 
 
 @contextmanager
-def writing(path: AnyPath, kept: str = "") -> Iterator[None]:
+def writing(path: AnyPath, consequence: str = "") -> Iterator[None]:
     """A block that writes to `path`. Raises: `UsageError` for `OSError`, naming the path and
     `kept`."""
     try:
@@ -313,8 +313,8 @@ def writing(path: AnyPath, kept: str = "") -> Iterator[None]:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        kept = kept or "what was there before is as it was"
-        raise UsageError(f"cannot write {os.fspath(path)!r}: {reason}; {kept}") from None
+        consequence = consequence or "what was there before is as it was"
+        raise UsageError(f"cannot write {os.fspath(path)!r}: {reason}; {consequence}") from None
 
 
 def check_named(path: AnyPath, what: str = "output") -> None:
@@ -369,7 +369,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
 
     Raises: `UsageError` naming a path or pattern without a file.
     """
-    found: dict[str, str] = {}  # by absolute path, so that a.conllu and ./a.conllu are one file
+    paths: dict[str, str] = {}  # by absolute path, so that a.conllu and ./a.conllu are one file
     for pattern in patterns:
         if os.path.isdir(pattern):
             raise UsageError(f"{pattern!r} is a directory (name the files in it)")
@@ -385,8 +385,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
             what = "no file matches" if is_pattern else "no such file:"
             raise UsageError(f"{what} {pattern!r}" + (f" ({hint})" if hint else ""))
         for path in matches:
-            found.setdefault(path if path == STANDARD else os.path.abspath(path), path)
-    return list(found.values())
+            paths.setdefault(path if path == STANDARD else os.path.abspath(path), path)
+    return list(paths.values())
 
 
 def _similar(path: AnyPath) -> str:

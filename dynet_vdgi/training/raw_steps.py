@@ -11,7 +11,7 @@ from itertools import groupby
 from dynet_vdgi.conllu import blocks as conllu_blocks
 from dynet_vdgi.conllu import raw_documents, raw_text, reading
 from dynet_vdgi.conllu.blocks import Block, blocks_in
-from dynet_vdgi.conllu.repeated import superseded
+from dynet_vdgi.conllu.repeated import without_superseded
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.errors import UsageError
@@ -48,7 +48,7 @@ def _tokeniser(known: Sequence[Given]) -> bytes:
     """A tokeniser's file. Raises: UsageError, there is raw text only."""
     from dynet_vdgi.words.tokeniser import files as tokeniser_file
 
-    blocks = superseded([[*_blocks(given)] for given in known], words_of)
+    blocks = without_superseded([[*_blocks(given)] for given in known], words_of)
     documents = [
         document
         for group in blocks
@@ -82,7 +82,7 @@ def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
     """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
     from dynet_vdgi.words.tagger.tagger import Tagger, universal_tags
 
-    groups = superseded(
+    groups = without_superseded(
         [[*_known_tags(given, steps)] for given in known], lambda sentence: sentence.forms
     )
     sentences = [sentence for group in groups for sentence in group]

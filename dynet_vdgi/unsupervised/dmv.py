@@ -102,16 +102,16 @@ class Dmv(SymbolTeacher[DmvModel]):
         )
         if words is None:
             return model
-        found = split(text.names, text.finer, int(words.number("least", 15)))
+        parents_by_symbol = split(text.names, text.finer, int(words.number("least", 15)))
         n, ids = len(self.symbols), {name: k for k, name in enumerate(self.symbols)}
         # The unknown symbol comes last in both lists.
-        parents = np.array([*range(n), *(ids[parent] for parent in found.values()), n])
-        self.symbols = (*self.symbols, *found)
+        parents = np.array([*range(n), *(ids[parent] for parent in parents_by_symbol.values()), n])
+        self.symbols = (*self.symbols, *parents_by_symbol)
         finer = Packed.of(symbol_ids(text.finer, self.symbols), text.potentials, len(parents))
         iterations, backoff = int(words.number("iterations", 10)), words.number("backoff", 100.0)
         return refined(model, parents, finer, iterations, backoff)
 
-    def _told(self, view: View) -> list[str]:
+    def _names(self, view: View) -> list[str]:
         return self.prior.split_symbols(view)
 
     def heads(self, sentences: Iterable[Sentence]) -> list[Tree]:

@@ -243,11 +243,13 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
                 head, end = (i, i + width) if side == RIGHT else (i + width, i)
                 arc, start = head * n + end, (i + side) * n + end
                 for b in range(lanes):
-                    own = cells[GRADIENTS + CLOSED + side, arc, b]
-                    words[OF_STOPS + 2 * side + 1, head, b] += own * cells[CLOSED + side, arc, b]
+                    closed_gradient = cells[GRADIENTS + CLOSED + side, arc, b]
+                    words[OF_STOPS + 2 * side + 1, head, b] += (
+                        closed_gradient * cells[CLOSED + side, arc, b]
+                    )
                     gradient[b] = (
                         cells[GRADIENTS + OPEN + side, arc, b]
-                        + own * words[STOPS + 2 * side + 1, head, b]
+                        + closed_gradient * words[STOPS + 2 * side + 1, head, b]
                     )
                 spread(room, LINK, head * n + i + side, CLOSED + side, start, n, width, lanes)
             for side in range(2):  # link = arc * (first child + sum of open * closed)
@@ -255,19 +257,19 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
                 arc, near = head * n + end, end * n + i
                 nearest = near + (1 if side == RIGHT else width - 1)
                 for b in range(lanes):
-                    own = cells[GRADIENTS + LINK, arc, b] * cells[ARCS, arc, b]
+                    through_arc = cells[GRADIENTS + LINK, arc, b] * cells[ARCS, arc, b]
                     gradient[b] = cells[GRADIENTS + LINK, arc, b] * cells[ARCS + 1, arc, b]
-                    cells[OF_ARCS, arc, b] = own * cells[CLOSED + 1 - side, nearest, b]
+                    cells[OF_ARCS, arc, b] = through_arc * cells[CLOSED + 1 - side, nearest, b]
                     cells[OF_ARCS + 1, arc, b] *= gradient[b]
-                    cells[GRADIENTS + CLOSED + 1 - side, nearest, b] += own
+                    cells[GRADIENTS + CLOSED + 1 - side, nearest, b] += through_arc
                 at, start = head * n + i + 1, near + 2 * side
                 spread(room, OPEN + side, at, CLOSED + 1 - side, start, 1, width - 1, lanes)
     for side in range(2):
         for i in range(n):
             at = i * n + i
             for b in range(lanes):
-                own = cells[GRADIENTS + CLOSED + side, at, b]
-                words[OF_STOPS + 2 * side, i, b] = own * cells[CLOSED + side, at, b]
+                closed_gradient = cells[GRADIENTS + CLOSED + side, at, b]
+                words[OF_STOPS + 2 * side, i, b] = closed_gradient * cells[CLOSED + side, at, b]
 
 
 @compiled

@@ -193,9 +193,9 @@ class SymbolTeacher(Teacher, Generic[Model]):
         if self._model is None:
             raise self._not_yet()
         views = self.prior.views(sentences)
-        return symbol_ids(map(self._told, views), self.symbols), self.prior.potentials_of(views)
+        return symbol_ids(map(self._names, views), self.symbols), self.prior.potentials_of(views)
 
-    def _told(self, view: View) -> list[str]:
+    def _names(self, view: View) -> list[str]:
         """The symbols that the prior gives to a sentence's words; the model may not know all of
         them."""
         return self.prior.symbols(view)
@@ -210,10 +210,10 @@ def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(sorted(seen | set(map(coarse, seen))))
 
 
-def symbol_ids(rows: Iterable[Iterable[str]], known: Sequence[str]) -> list[list[int]]:
+def symbol_ids(rows: Iterable[Iterable[str]], symbols: Sequence[str]) -> list[list[int]]:
     """Numbers of each sentence's symbols; an unknown one gets a coarser one's number, or else
     len(known)."""
-    ids = {symbol: k for k, symbol in enumerate(known)}
+    ids = {symbol: k for k, symbol in enumerate(symbols)}
     return [
         [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]
         for row in rows

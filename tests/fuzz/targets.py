@@ -282,7 +282,7 @@ def _results(path: Path) -> None:
         (path.parent / "grid" / "fr" / "ours" / "1" / "result.json").write_bytes(path.read_bytes())
         path = path.parent / "grid"
     rows = tables.read([path])
-    for found in (tables.overview(rows), tables.beside(rows, "paper")):
+    for found in (tables.overview(rows), tables.published_tables(rows, "paper")):
         tables.markdown(found)
 
 

@@ -52,7 +52,7 @@ def fault_of(path: str, *words: str) -> str:
 def assert_vectors(loaded: Embeddings, *expected: list[float] | None) -> None:
     """None where no vector should be found."""
     assert loaded.values.dtype == np.float32
-    assert loaded.found.tolist() == [vector is not None for vector in expected]
+    assert loaded.has_vector.tolist() == [vector is not None for vector in expected]
     zeros = [0.0] * loaded.dim
     wanted = np.array([zeros if vector is None else vector for vector in expected], np.float32)
     np.testing.assert_array_equal(loaded.values, wanted)

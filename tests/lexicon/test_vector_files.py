@@ -75,7 +75,7 @@ def test_two_hundred_binary_files_are_read_as_binary(tmp_path):
         rows = vectors_of(rng, rng.randint(2, 40), rng.choice([2, 3, 4, 5, 10, 50, 100, 300]))
         path.write_bytes(binary_of(rows, end=b"\n" if k % 2 else b""))
         loaded = load(str(path), list(rows))
-        assert loaded.found.all()
+        assert loaded.has_vector.all()
         np.testing.assert_array_equal(loaded.values, np.array(list(rows.values()), np.float32))
 
 
@@ -116,7 +116,7 @@ def test_two_hundred_damaged_texts_are_refused_or_read_as_they_stand(tmp_path):
 def assert_rows(data: bytes, words: list[str], loaded: Embeddings) -> None:
     """Every vector is what some row of its word says."""
     lines = [line.decode(errors="replace").rstrip().split(" ") for line in data.split(b"\n")]
-    for word, vector, is_there in zip(words, loaded.values, loaded.found):
+    for word, vector, is_there in zip(words, loaded.values, loaded.has_vector):
         numbers = [line[1:] for line in lines if line[0] in (word, word.lower()) and line[1:]]
         assert not is_there or any(
             np.array_equal(np.array(row, np.float32), vector) for row in numbers
@@ -199,7 +199,7 @@ def test_numbers_that_are_not_finite_are_refused_where_they_are_wanted(tmp_path)
         message = fault_of(tmp_path / "v", data, *SMALL)
         told = f"v: the vector of {next(iter(SMALL))!r} has a number that is not finite ("
         assert message.startswith(told)
-        assert load(str(tmp_path / "v"), list(SMALL)[1:]).found.all()
+        assert load(str(tmp_path / "v"), list(SMALL)[1:]).has_vector.all()
 
 
 def test_a_row_of_no_word_stands_beside_the_others(tmp_path):
@@ -263,7 +263,7 @@ def test_a_header_that_says_otherwise_is_refused(tmp_path, name):
 def test_empty_lines_at_the_end_are_no_rows(tmp_path):
     path = tmp_path / "v"
     path.write_text(text_of(SMALL, header=True) + "\n\n")
-    assert load(str(path), list(SMALL)).found.all()
+    assert load(str(path), list(SMALL)).has_vector.all()
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])

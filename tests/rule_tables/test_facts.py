@@ -154,9 +154,9 @@ def test_facts_are_kept_with_the_text():
     facts = parse_facts("objects = before\nadpositions = after", BEST)
     prior = Prior.of_text(BEST, TEXT, facts)
     again = Text.from_json(json.loads(json.dumps(prior.text.to_json())))
-    assert again.told == facts
+    assert again.facts == facts
     former = {name: value for name, value in prior.text.to_json().items() if name != "told"}
-    assert Text.from_json(former).told == {}  # of a model file from before there were facts
+    assert Text.from_json(former).facts == {}  # of a model file from before there were facts
     sentence = Sentence.of_tags(["NOUN", "ADP", "VERB"])
     np.testing.assert_array_equal(
         Prior(BEST, again).potentials(sentence), prior.potentials(sentence)

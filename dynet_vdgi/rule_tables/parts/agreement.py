@@ -42,11 +42,11 @@ def _add_of_agreement(
     words, heads = (views.flags(group) & has_feats for group in setting.groups)
     s, head, word = np.nonzero(heads[:, :, None] & words[:, None])
     pairs = (numbers[s, word] * len(feats) + numbers[s, head]).tolist()
-    known = {
+    agreements = {
         pair: _agreement(feats[pair // len(feats)], feats[pair % len(feats)], names)
         for pair in set(pairs)
     }
-    arcs[s, head, word] += setting.weight * np.array([known[pair] for pair in pairs])
+    arcs[s, head, word] += setting.weight * np.array([agreements[pair] for pair in pairs])
 
 
 AGREEMENT_KINDS = (

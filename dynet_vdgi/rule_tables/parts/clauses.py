@@ -110,7 +110,7 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
 
 
 def _read_linkers(views: SideBySide, setting: Setting, text: Text) -> None:
-    linkers = {(form, tag) for form, tag in text.found[setting.name]}
+    linkers = {(form, tag) for form, tag in text.findings[setting.name]}
     tags = {tag for _, tag in linkers}
     for view in views.views:
         for word in range(1, view.n):
@@ -180,7 +180,7 @@ def _measure_adnominal(views: Sequence[View], setting: Setting, text: Text) -> d
 
 def is_adnominal(word: WordType, setting: Setting, text: Text) -> bool:
     """Whether verbs of this form stand before nouns."""
-    return bool(text.found.get(setting.name, {}).get(verb_form(word), 0.0) > 0)
+    return bool(text.findings.get(setting.name, {}).get(verb_form(word), 0.0) > 0)
 
 
 def _read_adnominal(views: SideBySide, setting: Setting, text: Text) -> None:
@@ -219,7 +219,7 @@ def _add_non_finite(
 ) -> None:
     aux, heads = views.flags(setting.groups[1]), views.flags(setting.group("verb")).copy()
     is_finite = np.any(aux | views.flags(setting.group("finite")), axis=1)
-    side = text.found[setting.name]
+    side = text.findings[setting.name]
     low, high = (3, 0) if side < 0 else (3, 3) if side < 1.7 else (-1, 2)
     below = [
         (s, word)

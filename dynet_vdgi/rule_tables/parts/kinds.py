@@ -10,7 +10,7 @@ A kind of setting is up to three functions:
 The last two get k sentences at once, because NumPy is as quick with many as with one; so they loop
 over the few words that they concern, not over sentences.
 
-`text.found[setting.name]` holds the setting's own findings. Order matters for `read` only, and is
+`text.findings[setting.name]` holds the setting's own findings. Order matters for `read` only, and is
 that of `KINDS` in the package.
 """
 

@@ -92,18 +92,20 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
 
 
 def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    found, are_verbs, scores = (
-        text.found[setting.name],
+    form_scores, are_verbs, scores = (
+        text.findings[setting.name],
         np.zeros(roots.shape, bool),
         np.zeros(roots.shape),
     )
     for s, view in enumerate(views.views):
         verbs = _verbs(view, setting)
         for verb in verbs if len(verbs) > 1 else ():
-            known = [found[form] for form in forms_of(view, verb, setting) if form in found]
-            if known:
+            evidence = [
+                form_scores[form] for form in forms_of(view, verb, setting) if form in form_scores
+            ]
+            if evidence:
                 scores[s, verb] = setting.weight * max(
-                    -MOST_EVIDENCE, min(MOST_EVIDENCE, sum(known) / len(known))
+                    -MOST_EVIDENCE, min(MOST_EVIDENCE, sum(evidence) / len(evidence))
                 )
             are_verbs[s, verb] = True
     roots += scores

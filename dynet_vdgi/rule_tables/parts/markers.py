@@ -109,21 +109,25 @@ def _measure_of_markers(views: Sequence[View], setting: Setting, text: Text) -> 
 def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     """The score (n,) of each word's marker; 0 for words without a marker."""
     scores = [0.0] * view.n
-    known, nominals, over = setting.cache, setting.groups[0].tags, setting.group("over").plain
+    cached_scores, nominals, over = (
+        setting.cache,
+        setting.groups[0].tags,
+        setting.group("over").plain,
+    )
     has_prepositions = text.order.asymmetry("ADP") >= 0
     for word in [word for word, tag in enumerate(view.tags) if tag in nominals]:
         if word not in view.runs:
             marker, _, _ = marker_of(view, word, over, has_prepositions)
             key = marker, view.feats[view.run_ends.get(word, word)]
-            score = known.get(key)
+            score = cached_scores.get(key)
             if score is None:
-                score = known[key] = _score(*key, setting, text)
+                score = cached_scores[key] = _score(*key, setting, text)
             scores[word] = score
     return scores
 
 
 def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
-    score: float = text.found[setting.name].get(marker, 0.0)
+    score: float = text.findings[setting.name].get(marker, 0.0)
     if case := case_of(feats):
         is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")
         score += setting.number("case", 0.0) * (1.0 if is_good else -WEAKLY if is_weak else -1.0)

@@ -39,7 +39,7 @@ _OUTSIDE, _OUTSIDE_OR_DET, _DET = (
 
 def objects(tags: Sequence[str], has_prepositions: bool) -> dict[int, int]:
     """The object of each adposition that has one."""
-    n, found = len(tags), {}
+    n, object_of = len(tags), {}
     step = 1 if has_prepositions else -1
     for adposition, tag in enumerate(tags):
         if tag != "ADP":
@@ -50,8 +50,8 @@ def objects(tags: Sequence[str], has_prepositions: bool) -> dict[int, int]:
             end += step
         target = _object(tags, adposition, step, end, run)
         if target >= 0:
-            found[adposition] = target
-    return found
+            object_of[adposition] = target
+    return object_of
 
 
 def _object(tags: Sequence[str], adposition: int, step: int, end: int, run: list[int]) -> int:

@@ -67,7 +67,7 @@ def _read_predicates(views: SideBySide, setting: Setting, text: Text) -> None:
     order = _PredicateOrder(
         text.is_named(setting.names("initial")),
         text.is_named(setting.names("final")),
-        text.found[setting.name],
+        text.findings[setting.name],
     )
     are_cut = views.are_gaps | views.flags(setting.group("cut"))
     are_cut[:, 0] = True
@@ -80,12 +80,12 @@ def _read_predicates(views: SideBySide, setting: Setting, text: Text) -> None:
     others = predicates, setting.group("over"), setting.group("particle"), _MODIFIERS, _PRONOUNS
     words = _ClauseWords(are_copulas.tobytes(), *(views.flags(group).tobytes() for group in others))
     ends = np.append(starts[1:], are_cut.size)
-    found = {}
+    copula_of = {}
     for start, end in zip(starts[clauses].tolist(), ends[clauses].tolist()):
         copula, predicate = _predicate_in(words, start, end, order)
         if predicate >= 0:
-            found[predicate] = copula
-    for predicate, copula in found.items():
+            copula_of[predicate] = copula
+    for predicate, copula in copula_of.items():
         s, word = divmod(predicate, views.n)
         views.rename(s, word, name, name)
         views.views[s].predicates[word] = copula % views.n
@@ -128,8 +128,8 @@ def _adjectives_first(views: Sequence[View], setting: Setting, text: Text) -> bo
     for view in views:
         pairs.update(zip(view.tags, view.tags[1:]))
     before, after = pairs["ADJ", "NOUN"], pairs["NOUN", "ADJ"]
-    told = text.told.get("adjectives", NOT_TOLD)
-    return told.beside(before / max(1, before + after), before + after) > 0.5
+    fact = text.facts.get("adjectives", NOT_TOLD)
+    return fact.combined_share(before / max(1, before + after), before + after) > 0.5
 
 
 def _has_bare(tags: Sequence[str], word: int, bare: Group) -> bool:
@@ -150,19 +150,21 @@ def _has_bare(tags: Sequence[str], word: int, bare: Group) -> bool:
 def _measure_copulas(views: Sequence[View], setting: Setting, text: Text) -> list[str]:
     verbs, bare = setting.groups
     seen: Counter[str] = Counter()
-    beside: Counter[str] = Counter()
+    with_bare: Counter[str] = Counter()
     for view in views:
         for word, tag in enumerate(view.tags):
             if verbs.has(tag, view.feats[word]):
                 seen[view.forms[word]] += 1
-                beside[view.forms[word]] += _has_bare(view.tags, word, bare)
+                with_bare[view.forms[word]] += _has_bare(view.tags, word, bare)
     total = sum(seen.values())
-    average = sum(beside.values()) / max(1, total)
+    average = sum(with_bare.values()) / max(1, total)
     least = max(setting.number("least", 5), 0.003 * total)
     return sorted(
         form
         for form, times in seen.items()
-        if times >= least and beside[form] >= 3 and beside[form] / times >= setting.weight * average
+        if times >= least
+        and with_bare[form] >= 3
+        and with_bare[form] / times >= setting.weight * average
     )
 
 
@@ -185,7 +187,7 @@ def predicate_of(tags: Sequence[str], copula: int) -> int:
 
 
 def _read_copulas(views: SideBySide, setting: Setting, text: Text) -> None:
-    forms, name = set(text.found[setting.name]), setting.names("as")[0]
+    forms, name = set(text.findings[setting.name]), setting.names("as")[0]
     for s, word in views.places(setting.groups[0]) if forms else ():
         view, tags = views.views[s], views.views[s].tags
         if view.form(word) not in forms:
