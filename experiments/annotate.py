@@ -179,7 +179,8 @@ def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
 
 
 def measured(arguments: argparse.Namespace) -> list[Row]:
-    """All rows, first those of the file; the rows of a language and order are added to it together."""
+    """All rows, first those of the file; the rows of a language and order are added to it
+    together."""
     rows = json_rows(arguments.rows)
     known = {(row["language"], row["order"]) for row in rows}
     for name, file in arguments.language:

@@ -194,7 +194,8 @@ def cost(keys: Keys) -> int:
 
 
 def typed_cost(keys: Keys) -> int:
-    """Number of keys; Shift counts once for capitals, bars and underscores that follow each other."""
+    """Number of keys; Shift counts once for capitals, bars and underscores that follow each
+    other."""
     return len(keys) + len(
         re.findall("[A-Z|_:]+", "".join(key if len(key) == 1 else " " for key in keys))
     )
@@ -416,7 +417,8 @@ def correct_tokens(driver: Driver, gold: Sentence) -> None:
 
 
 def correct_columns(driver: Driver, gold: Sentence) -> None:
-    """Makes tags, features, XPOS and lemmas those of gold, word after word, on the shortest ways."""
+    """Makes tags, features, XPOS and lemmas those of gold, word after word, on the shortest
+    ways."""
     for place in range(1, len(gold) + 1):
         wait_for_rest(driver)
         shown = driver.shown()
@@ -563,7 +565,8 @@ def offered_relations(driver: Driver, shown: Shown, place: int) -> list[str]:
 
 
 def first_wrong(shown: Shown, gold: Sentence, whole: bool) -> int:
-    """The first word with another head or relation than gold, 0: none; punctuation only if `whole`."""
+    """The first word with another head or relation than gold, 0: none; punctuation only if
+    `whole`."""
     pairs = zip(shown["words"], gold.heads or (), gold.deprels)
     for place, (word, head, relation) in enumerate(pairs, 1):
         if (whole or place not in shown["punctuation"]) and (word["head"], word["label"]) != (

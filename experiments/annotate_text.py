@@ -138,7 +138,8 @@ def tokenised(page: Requests, number: int, gold: GoldTokens) -> Shown:
 
 
 def corrected(page: Requests, number: int, gold: Sentence) -> None:
-    """Corrects tags, then heads, then relations, and says that the sentence is right, until it is."""
+    """Corrects tags, then heads, then relations, and says that the sentence is right, until it
+    is."""
     goals = (("tag", gold.tags), ("head", gold.heads or ()), ("label", gold.deprels))
     shown = page.get(f"sentence/{number}")
     while True:

@@ -143,7 +143,8 @@ def fit(arguments: argparse.Namespace) -> None:
 
 
 def of_left_out(rows: list[Row]) -> tuple[np.ndarray, float]:
-    """The line (2,) without trees, and its width; in the rows, what lines without the branch say."""
+    """The line (2,) without trees, and its width; in the rows, what lines without the branch
+    say."""
     of_treebank = Counter(row["treebank"] for row in rows)
     weights = np.array([1 / of_treebank[row["treebank"]] for row in rows])
     x, y = (np.array([float(row[name]) for row in rows]) for name in ("marginal", "right"))

@@ -68,7 +68,8 @@ class Pair:
 
 
 class Language:
-    """Text, gold trees in the order of a shuffle, test sentences, and models learnt without trees."""
+    """Text, gold trees in the order of a shuffle, test sentences, and models learnt without
+    trees."""
 
     def __init__(
         self, files: Listed, rules: str, shuffle: int, both: bool = False, universal: str = ""
@@ -105,7 +106,8 @@ class Language:
         return other
 
     def learnt(self, trees: Sequence[Sentence]) -> FewTrees:
-        """The learner of the recipe few-trees, after it has learnt from the text and these trees."""
+        """The learner of the recipe few-trees, after it has learnt from the text and these
+        trees."""
         return self.settings.learner().fit(self.text, trees, self.base, self.votes)
 
     def labeller(self, trees: Sequence[Sentence], *, of_table: bool = False) -> Labeller:

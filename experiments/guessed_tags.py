@@ -3,13 +3,15 @@
     python experiments/guessed_tags.py G1.npz=fr,wo,vi G2.npz=eu,de,cop G3.npz=et,ta,bg,ko --data DIR --scored test \\
         --retaggers R1=fr,wo,vi R2=eu,de,cop R3=et,ta,bg,ko --out rows.csv
 
-Of each text, shuffled by random.Random(1), the first k sentences are tagged and the next ones, as many as --raw says,
-are raw. The first sentences of the scored file, as many as --most says, have words without tags. The networks of
-experiments/universal.py have seen no tree of the branch of the languages that each parses; they measure the tagged
-sentences and those to parse. `gold`: tags and FEATS of the file. `hard`: the best tags of the tagger's random fields.
-`soft`: their probabilities as well. `retagged`: what the tagger says after a retagger of experiments/retagger.py, which
-has seen no treebank of the branch either; by default the shipped one. UAS and LAS (relations before the colon) are of
-words that are no PUNCT, in sentences of up to 40 words, and so is UPOS; `both`: UPOS and FEATS.
+Of each text, shuffled by random.Random(1), the first k sentences are tagged and the next ones, as
+many as --raw says, are raw. The first sentences of the scored file, as many as --most says, have
+words without tags. The networks of experiments/universal.py have seen no tree of the branch of the
+languages that each parses; they measure the tagged sentences and those to parse. `gold`: tags and
+FEATS of the file. `hard`: the best tags of the tagger's random fields. `soft`: their probabilities
+as well. `retagged`: what the tagger says after a retagger of experiments/retagger.py, which has
+seen no treebank of the branch either; by default the shipped one. UAS and LAS (relations before
+the colon) are of words that are no PUNCT, in sentences of up to 40 words, and so is UPOS; `both`:
+UPOS and FEATS.
 """
 
 from __future__ import annotations

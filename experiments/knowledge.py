@@ -6,9 +6,10 @@ treebanks.
     450 python experiments/knowledge.py ... --ablate best python experiments/knowledge.py --out
     rows.csv --table
 
-The trees of the text are not read, unless --scored text scores on them, for choosing. Each row of the output
-is one system on one treebank and is never made twice; the table summarises the rows. `delexicalised` needs
-trees: it is a parser of tags that learns the gold trees of the other texts of the list's first set.
+The trees of the text are not read, unless --scored text scores on them, for choosing. Each row of
+the output is one system on one treebank and is never made twice; the table summarises the rows.
+`delexicalised` needs trees: it is a parser of tags that learns the gold trees of the other texts
+of the list's first set.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ def run(
 
 
 def sources_of(arguments: argparse.Namespace) -> dict[str, list[Sentence]]:
-    """Projective gold trees of each text of the list's first set, drawn at random, if it has any."""
+    """Projective gold trees of each text of the list's first set, drawn at random, if it has
+    any."""
     first = csv_rows(arguments.list)[0]["set"]
     every = argparse.Namespace(**{**vars(arguments), "set": first, "languages": None})
     found = {

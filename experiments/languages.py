@@ -22,7 +22,8 @@ LIMITS_SHOWN = " / ".join(attachment.length_label(limit) for limit in LIMITS)
 
 
 def file_list_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser of the command line with `--list` and the options that choose files from the list."""
+    """A parser of the command line with `--list` and the options that choose files from the
+    list."""
     parser = measuring.argument_parser(description)
     parser.add_argument(
         "--list", type=Path, default=LISTS / "ud2.csv", help="treebanks: set,language,text,test"

@@ -8,11 +8,12 @@ Trains the preset on sentences of up to 10, 15, 20 and 40 words, with equally ma
 parses all dev sentences; rows that the file has are not measured again. The vocabulary is that of
 the whole training text.
 
-Candidates are the greedy tree and --samples samples of q. `greedy`; `q`, `p`: the most probable candidate under
-q(a|x), p(x, a); `rules`: the one with most rule arcs, then by q; `rules, short arcs`: the same, less .05 for each word
-that an arc skips, as in the baseline "rules only"; `best`: by the gold tree. `votes`: the exact tree of the arcs that
-most candidates have; `votes, rules, short arcs`: the same plus the score of "rules only". `gold`: the gold tree.
-`log q`: nats a word. `above greedy`: share of sentences in which q gives this tree more than the greedy one.
+Candidates are the greedy tree and --samples samples of q. `greedy`; `q`, `p`: the most probable
+candidate under q(a|x), p(x, a); `rules`: the one with most rule arcs, then by q; `rules, short
+arcs`: the same, less .05 for each word that an arc skips, as in the baseline "rules only"; `best`:
+by the gold tree. `votes`: the exact tree of the arcs that most candidates have; `votes, rules,
+short arcs`: the same plus the score of "rules only". `gold`: the gold tree. `log q`: nats a word.
+`above greedy`: share of sentences in which q gives this tree more than the greedy one.
 
 `no learning`: exact decoding with the rules less .05 for each skipped word (the baseline "rules
 only"), less .001, or less nothing, so that ties are broken at random; or with that penalty and no

@@ -135,7 +135,8 @@ def main() -> None:
 
 
 def print_speeds(rows: Sequence[dict[str, Any]]) -> None:
-    """Medians beside the published figures; the last column shows whether speed falls with length."""
+    """Medians beside the published figures; the last column shows whether speed falls with
+    length."""
     published = {(f.model, f.length): f.mean for f in tables.read() if f.table == "Li2019-T7"}
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in rows:

@@ -10,16 +10,16 @@ sentences of the others, in their order, are raw text to learn from. The scored 
 joined as its SpaceAfter says, paragraphs by empty lines. Scores are F1 of the CoNLL 2018 shared
 task, punctuation included.
 
-`tags`: tokeniser, tagger and parser learn from the tags of the k sentences, which are given without heads,
-and from the raw text; the parser starts from a universal one. --universal names networks of
-experiments/universal.py and the languages that each parses, so that none has seen trees of the language's own
-branch; for languages without one it is the shipped model. `trees`: the same with the trees of the k
-sentences. --retaggers names those of experiments/retagger.py as --universal does networks. `best`, `best and
-trees`: the same with the rule table `best` instead of a universal parser.
-`no features`: `tags`, but the parser does not see FEATS. With --scored text, further sentences of the text
-are scored, as many as --raw says.
-`udpipe`: UDPipe's tokeniser (--epochs), tagger and parser with default settings and the k trees; its models
-are kept in the folder --models. Seconds are of the processor; nan: the model was kept.
+`tags`: tokeniser, tagger and parser learn from the tags of the k sentences, which are given
+without heads, and from the raw text; the parser starts from a universal one. --universal names
+networks of experiments/universal.py and the languages that each parses, so that none has seen
+trees of the language's own branch; for languages without one it is the shipped model. `trees`: the
+same with the trees of the k sentences. --retaggers names those of experiments/retagger.py as
+--universal does networks. `best`, `best and trees`: the same with the rule table `best` instead of
+a universal parser. `no features`: `tags`, but the parser does not see FEATS. With --scored text,
+further sentences of the text are scored, as many as --raw says. `udpipe`: UDPipe's tokeniser
+(--epochs), tagger and parser with default settings and the k trees; its models are kept in the
+folder --models. Seconds are of the processor; nan: the model was kept.
 """
 
 from __future__ import annotations

@@ -13,17 +13,18 @@ kept aside.
     python experiments/universal.py ship FILE.npz CALIBRATION.npz EXPECTATION.npz --data DIR --out FILE.vdgi
     python experiments/universal.py table FILE.vdgi [--out FILE.vdgi]
 
-DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
-licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven to check on are never
-learnt from. `score` measures the text file of a language and parses the test file, gold tags, without
-punctuation; of several files it takes the mean of log p(h | d), and `--table` adds a share of the rule
-table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of
-heads from the gold heads of texts whose languages a model was not learnt from; the share of right heads is
-learnt by expect.py. `untrained` compares a parser that measures what it parses with one that measured the
-language's text before. `relations` tells what the table of labels is worth beside the network, for each share
-in nats; of the set `sources` it takes those treebanks that `--codes` names, the first 200 sentences of each.
-`speed` is of whole programs, on mixed text. `ship` packs weights with the table that they were learnt under;
-`table` gives a model file the table of today, and changes nothing else in it.
+DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their
+branches and licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven
+to check on are never learnt from. `score` measures the text file of a language and parses the test
+file, gold tags, without punctuation; of several files it takes the mean of log p(h | d), and
+`--table` adds a share of the rule table's. DDA is a percentage, of sentences of up to 15 and 40
+words. `calibrate` learns the confidence of heads from the gold heads of texts whose languages a
+model was not learnt from; the share of right heads is learnt by expect.py. `untrained` compares a
+parser that measures what it parses with one that measured the language's text before. `relations`
+tells what the table of labels is worth beside the network, for each share in nats; of the set
+`sources` it takes those treebanks that `--codes` names, the first 200 sentences of each. `speed`
+is of whole programs, on mixed text. `ship` packs weights with the table that they were learnt
+under; `table` gives a model file the table of today, and changes nothing else in it.
 """
 
 from __future__ import annotations
@@ -266,7 +267,8 @@ def error(calibration: Calibration, words: list, found: list) -> float:
 
 
 def relations(arguments: argparse.Namespace) -> None:
-    """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40 words."""
+    """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40
+    words."""
     scorer, rows, shares = load(arguments.models[0]), [], arguments.shares
     for code, text, test in texts(arguments):
         engine, model = engine_for(scorer, text)

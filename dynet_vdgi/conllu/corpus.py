@@ -17,7 +17,8 @@ from dynet_vdgi.system.files import AnyPath, check_named, check_path, is_conllu,
 from dynet_vdgi.system.messages import count, of_these
 
 Sentences = AnyPath | Iterable[Sentence]
-"""Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""
+"""Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read`
+gives."""
 
 _NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
 
@@ -54,7 +55,8 @@ def read(path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "
 
     Args:
         path: the file; `.gz` is decompressed, `-` is standard input.
-        heads: what column 7 must hold: "optional", "partial", "required", "unchecked" or "ignored", see `reading.read`.
+        heads: what column 7 must hold: "optional", "partial", "required", "unchecked" or "ignored",
+            see `reading.read`.
         tags: the column of the sentences' tags, "upos" or "xpos"; "known": UPOS, which may be `_`.
 
     Raises: UsageError, another value of `heads` or `tags`, or no path.
@@ -79,7 +81,10 @@ def sentences_of(
 
 
 def in_memory(given: Iterable[Sentence]) -> Iterable[Sentence]:
-    """The sentences, one after the other. Raises: UsageError, as `sentences_of`; also for a path."""
+    """The sentences, one after the other.
+
+    Raises: UsageError, as `sentences_of`; also for a path.
+    """
     if isinstance(given, Corpus):
         return given
     if isinstance(given, (str, os.PathLike)) or not isinstance(given, Iterable):

@@ -1,7 +1,8 @@
 """Regular expressions that somebody types: looked for in many values, for a limited time.
 
-Some never end, such as `(a|aa)+c` in forty letters. Python's own search has no limit, and meanwhile no other thread
-runs; that of the package regex has one, and others run. What is an expression is what Python's `re` says.
+Some never end, such as `(a|aa)+c` in forty letters. Python's own search has no limit, and
+meanwhile no other thread runs; that of the package regex has one, and others run. What is an
+expression is what Python's `re` says.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ SECONDS, PER_VALUE = 2.0, 0.0001
 
 
 MOST_COPIES = 200_000
-"""Characters of an expression times copies of groups: a hundredth of a second, and some megabytes."""
+"""Characters of an expression times copies of groups: a hundredth of a second, and some
+megabytes."""
 
 _REPEATED_GROUP = re.compile(r"\)(?:\s|#[^\n]*\n)*(?:\+|\{([0-9]+))")
 
@@ -50,7 +52,10 @@ class Expression:
         self._left = SECONDS
 
     def is_in(self, value: str) -> bool:
-        """Whether it matches a part of a value. Raises: UsageError, it has taken too long by now."""
+        """Whether it matches a part of a value.
+
+        Raises: UsageError, it has taken too long by now.
+        """
         self._left += PER_VALUE
         start = time.perf_counter()
         try:

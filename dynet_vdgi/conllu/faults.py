@@ -90,7 +90,8 @@ class FeatsFault(DataError):
 
 
 def feats_fault(check: BlockCheck, row: int, value: str) -> DataError:
-    """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks like."""
+    """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks
+    like."""
     option = _OPTION if _has_option else ""
     expected, message = (
         "expected Name=Value|Name=Value, or _",
@@ -202,7 +203,10 @@ class BlockCheck:
             elif wanted > 10:
                 hint = f"{' '.join(self.columns)}, as the comment global.columns says"
             elif n_columns > 10:
-                hint = "extra columns? keep the first 10, or name all in a first line `# global.columns = ID ...`"
+                hint = (
+                    "extra columns? keep the first 10, "
+                    "or name all in a first line `# global.columns = ID ...`"
+                )
             raise self.fault(
                 row, f"expected {wanted} tab-separated columns, found {n_columns}", hint
             )
@@ -319,7 +323,8 @@ def fault_of_space(number: int, column: str) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1 << 16)
 def fault_of_value(number: int, value: str) -> str:
-    """Why the reader would refuse a text as this column of a word: 2 to 6, or 8; "": it would not."""
+    """Why the reader would refuse a text as this column of a word: 2 to 6, or 8; "": it would
+    not."""
     place = f"column {number} ({COLUMNS[number - 1]})"
     if fault := fault_of_text(value):
         return f"{place}: {fault}"

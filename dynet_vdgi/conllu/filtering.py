@@ -1,4 +1,5 @@
-"""The sentences of a treebank that pass a protocol and length limits, with counts of those dropped."""
+"""The sentences of a treebank that pass a protocol and length limits, with counts of those
+dropped."""
 
 from __future__ import annotations
 

@@ -49,9 +49,12 @@ def renewed(block: str) -> str:
 
 
 def is_guess(lines: Sequence[str]) -> bool:
-    """Whether the tree of a sentence with these lines is as the program guessed it, by its comment."""
-    checksum = next((match[1] for line in lines if (match := COMMENT.fullmatch(line))), None)
-    return checksum is not None and comment(lines).endswith(checksum) and not is_confirmed(lines)
+    """Whether the tree of a sentence with these lines is as the program guessed it, by its
+    comment."""
+    for line in lines:
+        if match := COMMENT.fullmatch(line):
+            return comment(lines).endswith(match[1]) and not is_confirmed(lines)
+    return False
 
 
 def may_be_guess(lines: Sequence[str]) -> bool:

@@ -1,4 +1,5 @@
-"""Head rules of the Penn Treebank, from resources/heads: which child of a constituent is its head."""
+"""Head rules of the Penn Treebank, from resources/heads: which child of a constituent is its
+head."""
 
 from __future__ import annotations
 

@@ -105,7 +105,8 @@ def _line(token: Mapping[str, Any], number: int, columns_in_order: Sequence[str]
         if name not in columns:
             remedy = "remove it, or put its value into misc"
             raise UsageError(
-                f"{place}: the key {key!r:.40} is no column of CoNLL-U ({', '.join(columns_in_order)}): {remedy}"
+                f"{place}: the key {key!r:.40} is no column of CoNLL-U "
+                f"({', '.join(columns_in_order)}): {remedy}"
             )
         try:
             text = "_" if value in ([], ()) else serialize_field(value)

@@ -16,7 +16,8 @@ from dynet_vdgi.system.text_tables import aligned
 
 
 class Place(Struct):
-    """A word of a file: what it is, and what such words are elsewhere, with the numbers of either."""
+    """A word of a file: what it is, and what such words are elsewhere, with the numbers of
+    either."""
 
     path: str
     line: int  # of the word, from 1

@@ -57,8 +57,11 @@ class WordCondition(NamedTuple):
         value = row[self.column]
         if not self.name:
             return value
-        pairs = [part.partition("=") for part in value.split("|")]
-        return next((value for name, _, value in pairs if name == self.name), "_")
+        for part in value.split("|"):
+            name, _, value_of_name = part.partition("=")
+            if name == self.name:
+                return value_of_name
+        return "_"
 
 
 def conditions(query: str) -> list[WordCondition]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import takewhile
 from typing import NamedTuple
 
 from dynet_vdgi.conllu.blocks import Block, blocks
@@ -99,8 +98,7 @@ class _Builder:
     def add(self, sentence: TokenBlock, begins_paragraph: bool) -> None:
         spaces = [_spaces(columns[9]) for columns, _ in sentence.tokens]
         forms = [space.inside or columns[1] for space, (columns, _) in zip(spaces, sentence.tokens)]
-        comments = takewhile(lambda line: line[0] == "#", sentence.block.lines)
-        if text := next((match[1] for line in comments if (match := _TEXT.fullmatch(line))), ""):
+        if text := _text_comment(sentence.block.lines):
             spaces = _agreed(sentence, text, spaces, forms)
         elif all(space.after != "" for space in spaces):
             self.n_silent += 1
@@ -120,6 +118,16 @@ class _Builder:
     def finished(self) -> Document:
         text = "".join(self.pieces) + (self.after or "")
         return Document(text, tuple(self.sentences), n_silent=self.n_silent)
+
+
+def _text_comment(lines: Iterable[str]) -> str:
+    """What `# text` among the first comments of a sentence says; "": there is none."""
+    for line in lines:
+        if line[0] != "#":
+            break
+        if match := _TEXT.fullmatch(line):
+            return match[1]
+    return ""
 
 
 class _Spaces(NamedTuple):
@@ -183,7 +191,10 @@ def _agreed(
             return corrected
     path, first, *_ = sentence.block
     token = quoted(forms[n])
-    message = f"the tokens and their SpaceAfter do not give the sentence's `# text`, from token {token} on"
+    message = (
+        "the tokens and their SpaceAfter do not give the sentence's `# text`, "
+        f"from token {token} on"
+    )
     hint = "correct the comment, the forms or SpaceAfter=No"
     if is_same("".join(joined.split()), "".join(text.split())):
         message, hint = f"{message}: {SAME}", ONE_FORM

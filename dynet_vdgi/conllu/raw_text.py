@@ -1,10 +1,10 @@
-r"""Raw text and its tokens: places of tokens, and white space, with the escapes that CoNLL-U has for
-it.
+r"""Raw text and its tokens: places of tokens, and white space, with the escapes that CoNLL-U has
+for it.
 
-Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken, whose
-values have \s for a space, \t, \r, \n, \p for |, \\ for \, and \uXXXX for other white space. White space,
-here, includes control characters and byte-order marks, because a form cannot hold them; format characters
-between tokens are recorded with it.
+Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken,
+whose values have \s for a space, \t, \r, \n, \p for |, \\ for \, and \uXXXX for other white space.
+White space, here, includes control characters and byte-order marks, because a form cannot hold
+them; format characters between tokens are recorded with it.
 """
 
 from __future__ import annotations

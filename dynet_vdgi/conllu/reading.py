@@ -69,10 +69,10 @@ def read(
     `path` may end in `.gz` or be `-` (standard input). Each sentence keeps its lines in `source`.
     `heads` says what column 7 must hold:
 
-    * "optional": a valid tree with one root, or no tree: `_` for all words of a sentence, for some, or 0 for
-      all (`heads` is then None; the last two cases are reported to `on_repair`);
-    * "partial": as "optional", but a tree may lack the heads of some words, which become FREE; the given
-      heads form no cycle, and at most one of them is 0;
+    * "optional": a valid tree with one root, or no tree: `_` for all words of a sentence, for some,
+      or 0 for all (`heads` is then None; the last two cases are reported to `on_repair`);
+    * "partial": as "optional", but a tree may lack the heads of some words, which become FREE;
+      the given heads form no cycle, and at most one of them is 0;
     * "required": a valid tree with one root;
     * "unchecked": numbers, of which no tree need be possible (`conllu.tree_faults` says why not),
       or `_`, which is FREE; `heads` is None if all are `_`;
@@ -159,13 +159,8 @@ def sentence_of(
     if "_" in universal and tags != KNOWN:
         hint = f"{_BY_XPOS}, here and below"
         on_repair(check.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
-        by_xpos_tags = ["PUNCT" if is_punctuation(tag) else "_" for tag in xpos]
-        universal = tuple(
-            [
-                tag if tag != "_" else by_xpos_tag
-                for tag, by_xpos_tag in zip(universal, by_xpos_tags)
-            ]
-        )
+        marks = ["PUNCT" if is_punctuation(tag) else "_" for tag in xpos]
+        universal = tuple([tag if tag != "_" else mark for tag, mark in zip(universal, marks)])
     return Sentence(
         tuple(forms),
         tuple(map(sys.intern, xpos)) if by_xpos else universal,

@@ -65,10 +65,11 @@ class Sentence:
     universal tags if `tags` are others, and determines punctuation; it is empty if `tags` are
     universal.
 
-    The columns below `upos` are empty if nothing is known for any word; otherwise they have one entry a word,
-    "_" if it is unknown. `feats` are as in the file, `Name=Value|Name=Value`. `gaps` records the removed
-    punctuation: n + 1 strings, the forms (joined by spaces) before each word and after the last one, "" for
-    none; it is empty if nothing was removed. `soft` says how sure a tagger was of the tags that it chose.
+    The columns below `upos` are empty if nothing is known for any word; otherwise they have one
+    entry a word, "_" if it is unknown. `feats` are as in the file, `Name=Value|Name=Value`. `gaps`
+    records the removed punctuation: n + 1 strings, the forms (joined by spaces) before each word
+    and after the last one, "" for none; it is empty if nothing was removed. `soft` says how sure a
+    tagger was of the tags that it chose.
     """
 
     forms: tuple[str, ...]
@@ -124,7 +125,8 @@ class Sentence:
         `feats`, `xpos`: these columns; `forms`: forms, which become "_", and lemmas; `punctuation`:
         `gaps`.
 
-        >>> Sentence(("A", "dog"), ("DET", "NOUN"), feats=("_", "Number=Sing")).ignoring(["forms"]).forms
+        >>> sentence = Sentence(("A", "dog"), ("DET", "NOUN"), feats=("_", "Number=Sing"))
+        >>> sentence.ignoring(["forms"]).forms
         ('_', '_')
         """
         if not known:

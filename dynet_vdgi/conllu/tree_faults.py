@@ -45,8 +45,11 @@ def tree_faults(heads: Sequence[int]) -> list[TreeFault]:
 
     No word is in two faults.
 
-    >>> [fault.text for fault in tree_faults([0, 2, 0, 9, FREE])]
-    ['HEAD 9 of word 4 is outside the sentence (1..5)', 'word 2 is its own head', '2 roots: words 1, 3']
+    >>> for fault in tree_faults([0, 2, 0, 9, FREE]):
+    ...     print(fault.words, fault.text)
+    (4,) HEAD 9 of word 4 is outside the sentence (1..5)
+    (2,) word 2 is its own head
+    (1, 3) 2 roots: words 1, 3
     """
     n = len(heads)
     rest, faults = list(heads), []
@@ -74,8 +77,10 @@ def renumbered(text: str, places: Mapping[str, str]) -> str:
     """The text of a fault with other numbers of its words; words missing from `places` are left
     out.
 
-    >>> renumbered("2 roots: words 1, 3", {"1": "1", "3": "4"}), renumbered("word 2 is its own head", {"2": "5"})
-    ('2 roots: words 1, 4', 'word 5 is its own head')
+    >>> renumbered("2 roots: words 1, 3", {"1": "1", "3": "4"})
+    '2 roots: words 1, 4'
+    >>> renumbered("word 2 is its own head", {"2": "5"})
+    'word 5 is its own head'
     """
 
     def changed(match: re.Match[str]) -> str:

@@ -29,7 +29,8 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
     Raises: `UsageError` when `heads` or `deprels` do not fit the sentence, or a column has a value
     that CoNLL-U cannot hold.
 
-    >>> print(render(Sentence(("dogs", "bark"), ("NOUN", "VERB")), [2, 0]).replace("\\t", " ").strip())
+    >>> block = render(Sentence(("dogs", "bark"), ("NOUN", "VERB")), [2, 0])
+    >>> print(block.replace("\\t", " ").strip())
     1 dogs _ NOUN _ _ 2 dep _ _
     2 bark _ VERB _ _ 0 root _ _
     """
@@ -205,8 +206,9 @@ def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
         raise UsageError(
             f"output={output!r:.60}: a path or an open text file is expected"
         ) from None
-    number = 0
-    texts = ((unchanged(each), each.source.extra if each.source else ()) for each in sentences)
-    for number, text in enumerate(with_headers(texts), 1):  # noqa: B007 - the last one is the result
+    n_sentences = 0
+    texts = ((block_of(each), each.source.extra if each.source else ()) for each in sentences)
+    for text in with_headers(texts):
         output.write(text)
-    return number
+        n_sentences += 1
+    return n_sentences

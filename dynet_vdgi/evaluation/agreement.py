@@ -3,8 +3,8 @@
 F1 says how many sentences, tokens and words both have; see `raw_scores`. Each further figure is
 over the words that both have, and of these the ones with a value in both files:
   share  how many of them have the same value
-  kappa  Cohen's: (p - e) / (1 - e), where p is the share, and e the share that two people would reach who
-         choose at random, each value as often as they did (Cohen 1960)
+  kappa  Cohen's: (p - e) / (1 - e), where p is the share, and e the share that two people would
+         reach who choose at random, each value as often as they did (Cohen 1960)
 Relations are compared without subtypes and whatever the heads. UAS and LAS are the shares of the
 same heads, and of the same heads and relations.
 """
@@ -179,7 +179,8 @@ def agreement(files: TwoFiles, *, punctuation: bool = True) -> Agreement:
     unlike.sort(key=lambda each: -each.differing)
     without = "" if punctuation else ", without punctuation"
     note = (
-        f"words: those in both files{without} that have a value in both. kappa: Cohen's, over these words; "
+        f"words: those in both files{without} that have a value in both. "
+        "kappa: Cohen's, over these words; "
         "relations are compared without subtypes, whatever the heads. DEPS, empty nodes, MISC and "
         "comments are not compared."
     )

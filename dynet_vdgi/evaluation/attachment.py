@@ -7,8 +7,8 @@ two are micro-averages over words, in which the root arc counts like any other:
   root  share of sentences whose predicted root words are exactly the gold ones
 If both sides have relations, two more scores over words compare universal relations without
 subtypes:
-  las      head and relation are right; under the protocol every_word, dda and las are the official scorer's
-           (CoNLL 2018) UAS and LAS
+  las      head and relation are right; under the protocol every_word, dda and las are the
+           official scorer's (CoNLL 2018) UAS and LAS
   labels   the relation is right, whatever the head
 """
 
@@ -141,7 +141,10 @@ def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_h
 def score_sentence(
     gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None = None
 ) -> SentenceTally:
-    """Scores of one tree. Raises: DataError without gold heads; ValueError if the lengths differ."""
+    """Scores of one tree.
+
+    Raises: DataError without gold heads; ValueError if the lengths differ.
+    """
     right_heads = gold_heads(gold)
     directed = undirected = 0
     for dependent, (right_head, head) in enumerate(zip(right_heads, predicted, strict=True), 1):
@@ -178,10 +181,10 @@ LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
 class Evaluation:
     """All figures of one system on one treebank; its printed form names the protocol first.
 
-    `by_length[m]` is over sentences of at most m words (None: all); `total` and the break-downs are over all
-    sentences. `significance` needs the number of right heads and of all words of each sentence,
-    `per_sentence`, and, if relations were scored, of words whose head and relation are right, `labelled`.
-    `is_ud2`: the gold trees have tags or relations that UD 1 lacks.
+    `by_length[m]` is over sentences of at most m words (None: all); `total` and the break-downs
+    are over all sentences. `significance` needs the number of right heads and of all words of each
+    sentence, `per_sentence`, and, if relations were scored, of words whose head and relation are
+    right, `labelled`. `is_ud2`: the gold trees have tags or relations that UD 1 lacks.
     """
 
     protocol: Protocol

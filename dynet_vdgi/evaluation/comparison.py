@@ -42,8 +42,8 @@ class Comparison:
     def note(self) -> str:
         """The scope of the intervals, for readers."""
         text = (
-            f"{_LEVEL} intervals: bootstrap over the sentences, {self.draws} draws; they cover the choice of "
-            "test sentences, not another training run"
+            f"{_LEVEL} intervals: bootstrap over the sentences, {self.draws} draws; "
+            "they cover the choice of test sentences, not another training run"
         )
         if any(self.differences.values()):
             text += "; differences are to the first row, p is two-sided (paired bootstrap)"

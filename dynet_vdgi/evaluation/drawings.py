@@ -35,7 +35,8 @@ class Drawing:
         self.trees = tuple(trees)
 
     def text(self, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
-        """Drawn with characters, each tree under its caption, in lines of at most `width` columns."""
+        """Drawn with characters, each tree under its caption, in lines of at most `width`
+        columns."""
         return "\n\n".join(tree_text(tree, width, colour=colour) for tree in self.trees)
 
     def svg(self) -> str:
@@ -62,8 +63,8 @@ def draw(
 ) -> Drawing:
     """Draws the tree of a sentence, of several, or of a file; with gold trees, marks every arc.
 
-    The note below a tree counts the heads that `evaluate` counts under the protocol. Without gold trees, heads may be
-    missing and need not be a tree: what is wrong stands below it.
+    The note below a tree counts the heads that `evaluate` counts under the protocol. Without gold
+    trees, heads may be missing and need not be a tree: what is wrong stands below it.
 
     Raises: DataError if no sentence has heads, if one of a file that is compared has no tree, or
     differs from the gold one.
@@ -141,4 +142,5 @@ def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:
     differ = tally.labelled not in (None, tally.directed)
     labelled = f", {tally.labelled} with their relations" if differ else ""
     removed = ", without punctuation" if protocol.removed_tags else ""
-    return f"{tally.directed} of {tally.words} heads right{labelled} (protocol {protocol.name}{removed})"
+    heads = f"{tally.directed} of {tally.words} heads right"
+    return f"{heads}{labelled} (protocol {protocol.name}{removed})"

@@ -86,7 +86,8 @@ def evaluate_baselines(
     max_lens: Sequence[int | None] = MAX_LENS,
     by: Sequence[str] = BREAKDOWNS,
 ) -> dict[str, Evaluation]:
-    """Scores of every baseline by name, as means over its draws; "rules only" uses the given table."""
+    """Scores of every baseline by name, as means over its draws; "rules only" uses the given
+    table."""
     return {
         name: mean([gold.evaluate(heads, max_lens=max_lens, by=by, rules=rules) for heads in draws])
         for name, draws in baseline_trees(gold.sentences, rules).items()

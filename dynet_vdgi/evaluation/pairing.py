@@ -27,7 +27,10 @@ Parsed = Sentence | Sequence[int]
 CHARACTERS_SHOWN = 40
 """Characters of a sentence in messages about its heads."""
 
-_SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
+_SAME = (
+    "both sides must hold the same sentences in the same order; "
+    "vdgi evaluate --raw scores parses of raw text"
+)
 
 
 class Predicted(NamedTuple):
@@ -95,7 +98,8 @@ def gold_heads(sentence: Sentence) -> Tree:
 
 
 def _heads(parse: Parsed, number: int) -> Tree:
-    """Raises: DataError, there are none; UsageError, the argument is neither a sentence nor heads."""
+    """Raises: DataError, there are none; UsageError, the argument is neither a sentence nor
+    heads."""
     if isinstance(parse, Sentence):
         if parse.heads is None:
             path, line = _place(parse, "prediction")
@@ -122,7 +126,9 @@ def check_tree(sentence: Sentence, heads: Tree, which: str) -> None:
     except DataError as fault:
         word = f"word {fault.line}, " if re.match("HEAD [^i]", fault.message) else ""
         forms = " ".join(sentence.forms)
-        where = f"{which} ({forms if len(forms) <= CHARACTERS_SHOWN else forms[:CHARACTERS_SHOWN] + '...'})"
+        if len(forms) > CHARACTERS_SHOWN:
+            forms = forms[:CHARACTERS_SHOWN] + "..."
+        where = f"{which} ({forms})"
         raise DataError("<heads>", None, f"{where}: {word}{fault.message}", fault.hint) from None
 
 

@@ -1,4 +1,5 @@
-"""Published figures, from resources/published.csv, and which of them stand beside a system of ours."""
+"""Published figures, from resources/published.csv, and which of them stand beside a system of
+ours."""
 
 from __future__ import annotations
 

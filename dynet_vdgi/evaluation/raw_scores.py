@@ -50,8 +50,8 @@ METRICS = (
 )
 
 _UNIVERSAL = """
-PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood Tense
-Aspect Voice Evident Polarity Person Polite
+PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood
+Tense Aspect Voice Evident Polarity Person Polite
 """
 
 UNIVERSAL = frozenset(_UNIVERSAL.split())
@@ -248,7 +248,8 @@ def _universal(feats: str) -> str:
 
 
 def check_same_characters(gold: Side, system: Side) -> None:
-    """Raises: DataError, naming the first place where both sides differ in more than white space."""
+    """Raises: DataError, naming the first place where both sides differ in more than white
+    space."""
     if gold.characters == system.characters:
         return
     n = next(
@@ -280,7 +281,8 @@ def aligned(gold: Side, system: Side) -> list[tuple[int, int]]:
     for (begin, _), a, b in zip(spans, ours, theirs):
         if len(a) * len(b) > MOST_PAIRS:
             line = system.lines[bisect_right([start for start, _ in system.tokens], begin) - 1]
-            message = f"multiword tokens overlap those of {gold.path} in a chain of {max(len(a), len(b))} words"
+            n_words = max(len(a), len(b))
+            message = f"multiword tokens overlap those of {gold.path} in a chain of {n_words} words"
             raise DataError(
                 system.path, line, message, "no text has that: is one of the files damaged?"
             )
@@ -305,7 +307,8 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 def _sorted_out(
     words: Sequence[Span], spans: Sequence[Span]
 ) -> tuple[list[list[int]], dict[Span, int]]:
-    """The numbers of the words inside each span, and those of the other words by what they cover."""
+    """The numbers of the words inside each span, and those of the other words by what they
+    cover."""
     inside: list[list[int]] = [[] for _ in spans]
     others: dict[Span, int] = {}
     begins = [begin for begin, _ in spans]

@@ -9,11 +9,12 @@ Interval: between the (1 - level) / 2 and (1 + level) / 2 quantiles of the draws
 interval, Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). It is somewhat
 too narrow for few sentences, and says nothing for one.
 
-Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of draws whose
-difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|. This is the two-sided
-form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who move the draws to the null hypothesis
-of no difference; Koehn counts the draws in which the order is reversed, which gives half of p if the draws
-are symmetric. The observed sentences count as one more draw, so p is never below 1 / (draws + 1).
+Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of
+draws whose difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|.
+This is the two-sided form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who move
+the draws to the null hypothesis of no difference; Koehn counts the draws in which the order is
+reversed, which gives half of p if the draws are symmetric. The observed sentences count as one
+more draw, so p is never below 1 / (draws + 1).
 
 All this is about the choice of test sentences. It does not cover the variation between training
 runs: with several seeds, give each its own row and look at their spread as well. Counts of right

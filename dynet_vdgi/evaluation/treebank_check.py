@@ -97,7 +97,8 @@ class Summary:
         """What is in the file, for people; `with_unused`: also rules whose tags it lacks."""
         if not self.sentences:
             return ["  no sound sentence: nothing to describe"]
-        others = f"{count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')}"
+        multiword_tokens = count(self.multiword_tokens, "multiword token")
+        others = f"{multiword_tokens}, {count(self.empty_nodes, 'empty node')}"
         tag_set = (
             ud_version(self.tags) or "UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
         )
@@ -157,7 +158,8 @@ class Summary:
 
 
 def _repeated(n_sentences: int, first: str) -> str:
-    """The note about sentences with the same sent_id, which this program can use, but UD forbids."""
+    """The note about sentences with the same sent_id, which this program can use, but UD
+    forbids."""
     which = f"1 sentence has the sent_id of an earlier one: {first}"
     if n_sentences > 1:
         which = (

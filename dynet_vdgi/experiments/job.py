@@ -1,9 +1,10 @@
 """One run of an experiment, or the baselines of a treebank: its folder, its record and its process.
 
-The folder, DIR/TREEBANK/SYSTEM/SEED, has `run.json`, the record of all that determines the result: sums of
-settings, files, rules and code. `result.json` is written last, with the same record and the figures. A run
-is done if both have its record, and goes on if it began under it; else the folder is moved to DIR/.replaced.
-A run has a process of its own: DyNet keeps its memory, and a value that is not finite spoils all later ones.
+The folder, DIR/TREEBANK/SYSTEM/SEED, has `run.json`, the record of all that determines the result:
+sums of settings, files, rules and code. `result.json` is written last, with the same record and
+the figures. A run is done if both have its record, and goes on if it began under it; else the
+folder is moved to DIR/.replaced. A run has a process of its own: DyNet keeps its memory, and a
+value that is not finite spoils all later ones.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """The job's name in messages; its folder below that of the experiment."""
-        return f"{self.treebank}/{self.system}/{self.protocol if self.system == BASELINES else self.seed}"
+        run = self.protocol if self.system == BASELINES else self.seed
+        return f"{self.treebank}/{self.system}/{run}"
 
     @property
     def folder(self) -> Path:

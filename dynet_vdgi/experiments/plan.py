@@ -247,7 +247,10 @@ def _found_settings(settings: Settings, folders: Sequence[str]) -> Iterator[str]
 
 
 def folders_of(path: Path, data: str | None) -> list[str]:
-    """Where a plan's files are looked for: in `data` if given. Raises: UsageError, it is no folder."""
+    """Where a plan's files are looked for: in `data` if given.
+
+    Raises: UsageError, it is no folder.
+    """
     if data is None:
         return [str(path.parent), *filter(None, [os.environ.get("VDGI_DATA")])]
     if not os.path.isdir(data):
@@ -277,8 +280,8 @@ def files_of(treebank: Treebank, folders: Sequence[str], *wanted: str) -> dict[s
     if missing or not treebank.test:
         names = [f"{name}-ud-train.conllu and -test" for name in treebank.releases] + missing
         raise UsageError(
-            f"no files of treebank '{treebank.name}': looked for {', or '.join(names)} (or .gz), in "
-            f"{', '.join(folders)}; --data names the folder"
+            f"no files of treebank '{treebank.name}': looked for {', or '.join(names)} (or .gz), "
+            f"in {', '.join(folders)}; --data names the folder"
         )
     return {
         key: tuple(p for name in getattr(treebank, key) for p in _files_named(name, folders))
@@ -314,7 +317,8 @@ def carry_out(jobs: Sequence[Job], out: Path, *, at_a_time: int = 1) -> list[str
 
     Raises:
         UsageError: another process is using the folder, or the folder cannot be made.
-        KeyboardInterrupt: interrupted; all processes are stopped, and the message says which jobs are done.
+        KeyboardInterrupt: interrupted; all processes are stopped, and the message says which jobs
+            are done.
     """
     with at_work(out, ".lock"):
         states = {job.label: state(job) for job in jobs}

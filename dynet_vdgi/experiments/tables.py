@@ -355,7 +355,8 @@ def paper_tables(evaluations: Mapping[str, Evaluation], language: str, gold: str
         "the others as published by Li et al. (2019): mean (best)."
     )
     if rows[0].is_ud2 and language != "wsj":
-        yield f"Warning: published on UD 1.4, but {gold} is of UD 2: the figures cannot be compared."
+        warning = f"published on UD 1.4, but {gold} is of UD 2: the figures cannot be compared"
+        yield f"Warning: {warning}."
 
 
 def _notes(rows: Sequence[TableRow]) -> list[str]:

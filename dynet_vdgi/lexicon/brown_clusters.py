@@ -1,8 +1,10 @@
-r"""Brown clusters: words grouped by their neighbours (Brown et al. 1992, Class-based n-gram models).
+r"""Brown clusters: words grouped by their neighbours (Brown et al. 1992, Class-based n-gram
+models).
 
-A `paths` file, as Percy Liang's brown-cluster writes it, has a line "BITS\tWORD\tCOUNT" for each word.
-Words of one cluster share the bit string, the path to the cluster in a binary tree. The string itself is
-the key: read as numbers, as the paper's released code reads them, 010 and 10 would be one cluster.
+A `paths` file, as Percy Liang's brown-cluster writes it, has a line "BITS\tWORD\tCOUNT" for each
+word. Words of one cluster share the bit string, the path to the cluster in a binary tree. The
+string itself is the key: read as numbers, as the paper's released code reads them, 010 and 10
+would be one cluster.
 
 `induce` makes such clusters from text in O(N C^2) time at most, for N types and C clusters, with
 the algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2).

@@ -47,8 +47,8 @@ _GENSIM_FAILS += (TypeError, ValueError, struct.error, zlib.error)
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """Vectors of V words. `values` (V, D) has zeros where `has_vector` (V,) is false; `notes` are for
-    the log."""
+    """Vectors of V words. `values` (V, D) has zeros where `has_vector` (V,) is false; `notes` are
+    for the log."""
 
     values: Floats32
     has_vector: NDArray[np.bool_]
@@ -91,14 +91,19 @@ def load(path: str, words: Sequence[str]) -> Embeddings:
         raise DataError(
             name, None, f"it has none of the {counted(len(words), 'word')} wanted", hint
         )
-    coverage = f"{has_vector.sum():,} of {len(words):,} words ({100 * has_vector.sum() / max(len(words), 1):.1f} %)"
+    n_covered = has_vector.sum()
+    share = f"{100 * n_covered / max(len(words), 1):.1f} %"
+    coverage = f"{n_covered:,} of {len(words):,} words ({share})"
     notes = [f"vectors: {coverage}, {vectors.vector_size} dimensions, {name}"]
     notes += [f"  {counted(n_lower, 'word')} by the lower-case form"] if n_lower else []
     return Embeddings(values, has_vector, tuple(notes))
 
 
 def _read(path: str) -> KeyedVectors:
-    """The vectors of a file. Raises: DataError, it is no file of vectors, or gensim cannot read it."""
+    """The vectors of a file.
+
+    Raises: DataError, it is no file of vectors, or gensim cannot read it.
+    """
     form, name = vector_files.form_of(path), files.shown(path)
     try:
         from gensim.models import KeyedVectors

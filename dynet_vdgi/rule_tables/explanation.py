@@ -52,7 +52,8 @@ class Reading:
 
 
 class Alternative(NamedTuple):
-    """A word's head in a tree, and the head it would have without this arc; -1: there is no other."""
+    """A word's head in a tree, and the head it would have without this arc; -1: there is no
+    other."""
 
     word: int
     head: int

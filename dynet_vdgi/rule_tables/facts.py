@@ -1,9 +1,9 @@
 """A linguist's knowledge of a language, as evidence in addition to the text.
 
-A file of facts has lines `NAME = VALUE`. NAME is an order of words, see `orders`, and VALUE gives the
-position of its words: before, after, mixed, or the share of them that stand before. Or NAME is a measure that
-the rule table defines (see `statistics`), and VALUE its value from 0 to 1, `yes` for 1 and `no` for 0. `;
-cases N` says how many cases the fact is worth, otherwise CASES:
+A file of facts has lines `NAME = VALUE`. NAME is an order of words, see `orders`, and VALUE gives
+the position of its words: before, after, mixed, or the share of them that stand before. Or NAME is
+a measure that the rule table defines (see `statistics`), and VALUE its value from 0 to 1, `yes`
+for 1 and `no` for 0. `; cases N` says how many cases the fact is worth, otherwise CASES:
 
     objects = before            # their verbs
     verb-initial = no
@@ -91,7 +91,10 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
 
 def _unknown(name: str, names: list[str]) -> str:
     if not names:
-        return f"no fact changes anything: the rules have no part that asks for '{name}'; set rules=best, say"
+        return (
+            "no fact changes anything: "
+            f"the rules have no part that asks for '{name}'; set rules=best, say"
+        )
     if name in ORDERS:
         wanted = ORDERS[name].measures
         how = f", such as with 'measure {wanted[0]} = told'" if wanted else ""

@@ -12,8 +12,10 @@ Its value is the share of cases of the KIND that support it, rescaled: LOW becom
 
 ending A | B     sentences of three words or more with a word of A; for it: the ones that end with B
 beginning A | B  the same, that begin with B
-edge A           first and last words that are of A, in sentences of two words or more; for it: first ones
-after A | B | C  words of A in sentences with exactly one word of B; for it: those after the last of C
+edge A           first and last words that are of A, in sentences of two words or more;
+                 for it: first ones
+after A | B | C  words of A in sentences with exactly one word of B;
+                 for it: those after the last of C
 ahead A | B      words of A in sentences with exactly one word of B; for it: those ahead of it
 before A | B     neighbours of A and B in either order; for it: A before B
 share A | B      words of A and of B; for it: those of A
@@ -173,7 +175,10 @@ class Text:
 
     @classmethod
     def from_json(cls, data: Any) -> Text:
-        """The text saved by `to_json`. Raises: ModelError, a field is missing or of another type."""
+        """The text saved by `to_json`.
+
+        Raises: ModelError, a field is missing or of another type.
+        """
         try:
             stored = msgspec.convert(data, _StoredText)
         except msgspec.ValidationError as error:

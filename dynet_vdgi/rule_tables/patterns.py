@@ -19,7 +19,8 @@ from functools import cached_property, lru_cache
 from dynet_vdgi.features.atoms import values_of
 
 _PATTERN = re.compile(
-    r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
+    r"(?P<tag>[^\s\[\]|;]+)"
+    r"(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
 )
 
 _TOKEN = re.compile(r"[^\s\[\]|;]+(?:\[[^\[\]]*\])?|\||;|\[|\]")
@@ -50,7 +51,10 @@ class Pattern:
 
     @classmethod
     def of(cls, text: str) -> Pattern:
-        """The pattern from its notation in a table. Raises: ValueError, the text is not a pattern."""
+        """The pattern from its notation in a table.
+
+        Raises: ValueError, the text is not a pattern.
+        """
         match = _PATTERN.fullmatch(text)
         if match is None or (match["name"] and bool(match["absent"]) == bool(match["values"])):
             raise ValueError(

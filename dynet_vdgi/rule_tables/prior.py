@@ -156,7 +156,8 @@ class Prior:
         return views
 
     def reading(self, views: SideBySide, *, symbols: bool = True) -> Iterator[Setting]:
-        """Reads views step by step: yields each setting that may change readings, after it has run."""
+        """Reads views step by step: yields each setting that may change readings, after it has
+        run."""
         for setting, kind in self._settings:
             if kind.read is not None and views.n and (symbols or not kind.only_symbols):
                 kind.read(views, setting, self.text)

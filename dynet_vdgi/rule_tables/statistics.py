@@ -78,8 +78,9 @@ class Statistics:
         )
         if is_mirrored and facts:
             raise ConfigError(
-                "facts: word-order facts cannot be used with a text that is read backwards (its sentences "
-                "end with conjunctions); leave them out, or leave out the table's 'reading order'"
+                "facts: word-order facts cannot be used with a text that is read backwards "
+                "(its sentences end with conjunctions); "
+                "leave them out, or leave out the table's 'reading order'"
             )
         if is_mirrored:
             text = [tags[::-1] for tags in text]

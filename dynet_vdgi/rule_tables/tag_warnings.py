@@ -1,4 +1,5 @@
-"""Tags without effect, in a text or in a rule table: probably typos, which silently cost accuracy."""
+"""Tags without effect, in a text or in a rule table: probably typos, which silently cost
+accuracy."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ ALIKE = 0.7
 """Required similarity of a tag to the one that may have been meant, from 0 to 1."""
 
 RARE_TAG_SHARE = 0.01
-"""A tag similar to a UD tag, and borne by a smaller share of words than this, is taken for a typo."""
+"""A tag similar to a UD tag, and borne by a smaller share of words than this, is taken for a
+typo."""
 
 NOT_UNIVERSAL = (
     "a universal parser knows no others; train with --preset best, or wsj-strict for Penn tags"
@@ -32,7 +34,8 @@ NOT_UNIVERSAL = (
 """What to do about tags that are not UD's."""
 
 TO_A_MODEL = (
-    "vdgi info MODEL lists the tags that it knows; vdgi tag words --retag replaces those of a file; "
+    "vdgi info MODEL lists the tags that it knows; "
+    "vdgi tag words --retag replaces those of a file; "
     "vdgi train --preset best, or wsj-strict for Penn tags, makes a parser of other tags"
 )
 """What to do if a model knows none of the tags."""
@@ -52,7 +55,10 @@ say something. In the same files it is at most 50 %. Beyond it, expected shares 
 right: with X for all words, 52, 57 and 66 % of the heads were expected in French, Gaelic and
 Korean, and 26, 35 and 6 % were right; with NOUN for all, 42, 56 and 49 %, and 49, 41 and 18 %."""
 
-TO_TAG = "vdgi tag train learns a tagger from fifty tagged sentences, and vdgi tag MODEL FILE --retag replaces the tags"
+TO_TAG = (
+    "vdgi tag train learns a tagger from fifty tagged sentences, "
+    "and vdgi tag MODEL FILE --retag replaces the tags"
+)
 """What to do if tags say nothing."""
 
 
@@ -67,8 +73,11 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
 
     >>> from dynet_vdgi.rule_tables.rules import parse_rules
     >>> rules = parse_rules("ROOT VERB 1\\nVERB NOUN 1")
-    >>> print(*tag_warnings({"noun": 70, "VERB": 29, "VREB": 1}, rules))
-    no rule mentions these tags of the text: noun VREB (71 words, 71.0 %); write NOUN for noun, VERB for VREB?
+    >>> (warning,) = tag_warnings({"noun": 70, "VERB": 29, "VREB": 1}, rules)
+    >>> for clause in warning.split("; "):
+    ...     print(clause)
+    no rule mentions these tags of the text: noun VREB (71 words, 71.0 %)
+    write NOUN for noun, VERB for VREB?
     """
     expected = rules.mentioned_tags() or UD_TAGS
     strange = _by_words({tag: n for tag, n in counts.items() if tag not in expected})
@@ -118,8 +127,9 @@ def unknown_to_model(counts: Mapping[str, int]) -> list[str]:
     """The message about tags that are unknown to a model, given words by tag; none if there are no
     such tags.
 
-    >>> unknown_to_model({"X": 1})
-    ['tag X (1 word) is unknown to the model and was ignored; vdgi info lists the tags that it knows']
+    >>> print(*unknown_to_model({"X": 1})[0].split("; "), sep="\\n")
+    tag X (1 word) is unknown to the model and was ignored
+    vdgi info lists the tags that it knows
     """
     if not counts:
         return []
@@ -190,8 +200,9 @@ def uninformative_warnings(
     """The warning about tags of a text that say next to nothing, or too little; arguments of
     `uninformative`.
 
-    >>> print(*uninformative_warnings({"X": 3, "NOUN": 4, "VERB": 3}))
-    30.0 % of the words have the tag X, which says nothing: fewer heads will be right than vdgi expect says
+    >>> print(*uninformative_warnings({"X": 3, "NOUN": 4, "VERB": 3})[0].split(": "), sep="\\n")
+    30.0 % of the words have the tag X, which says nothing
+    fewer heads will be right than vdgi expect says
     """
     if reason := uninformative(counts, informative):
         return [f"the tags say next to nothing: {reason}. Many heads will be wrong; {TO_TAG}"]
@@ -212,8 +223,9 @@ def in_lower_case(counts: Mapping[str, int]) -> str:
     """A warning about UD tags in lower case, which a tagger would learn as other tags; "": there
     are none.
 
-    >>> in_lower_case({"noun": 3, "VERB": 2, "NN": 1})
-    'tags in lower case are other tags than those of UD: noun (3 words); write NOUN for noun, and so on'
+    >>> print(*in_lower_case({"noun": 3, "VERB": 2, "NN": 1}).split("; "), sep="\\n")
+    tags in lower case are other tags than those of UD: noun (3 words)
+    write NOUN for noun, and so on
     """
     small = _by_words(
         {tag: n for tag, n in counts.items() if tag.islower() and tag.upper() in UD_TAGS}
@@ -221,10 +233,8 @@ def in_lower_case(counts: Mapping[str, int]) -> str:
     if not small:
         return ""
     words = count_of(sum(counts[tag] for tag in small), "word")
-    named, meant = (
-        f"{listed(small, MOST_SHOWN)} ({words})",
-        f"write {small[0].upper()} for {small[0]}",
-    )
+    named = f"{listed(small, MOST_SHOWN)} ({words})"
+    meant = f"write {small[0].upper()} for {small[0]}"
     return f"tags in lower case are other tags than those of UD: {named}; {meant}, and so on"
 
 
@@ -234,13 +244,11 @@ def tell_unsuited(counts: Mapping[str, int]) -> None:
     odd = {tag: n for tag, n in counts.items() if tag not in UD_TAGS}
     share = sum(odd.values()) / max(1, sum(counts.values()))
     if MOST_ODD < share < 1:  # without any known tag, `check_known` refuses the text
-        have, such = (
-            "of the words have tags that Universal Dependencies do not have",
-            _by_words(odd)[0],
-        )
+        have = "of the words have tags that Universal Dependencies do not have"
+        such = _by_words(odd)[0]
         logger.warning("%.1f %% %s, such as %s: %s", 100 * share, have, such, NOT_UNIVERSAL)
     if ud_version(counts) == "UD 1":
         logger.warning(
-            "the tag CONJ is of UD 1, where conjunctions and copulas depend on other words than in the trees "
-            "that a universal parser has learnt: train with --preset best"
+            "the tag CONJ is of UD 1, where conjunctions and copulas depend on other words "
+            "than in the trees that a universal parser has learnt: train with --preset best"
         )

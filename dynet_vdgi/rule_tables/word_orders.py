@@ -1,8 +1,9 @@
 """Word orders by the names that linguists use, and the evidence each gives about a rule table's
 measures.
 
-A *fact* is a share, from 0 to 1, and the number of cases it is worth beside those of a text. It never
-replaces the evidence of a text: it counts as further cases, so its influence fades as the text grows.
+A *fact* is a share, from 0 to 1, and the number of cases it is worth beside those of a text. It
+never replaces the evidence of a text: it counts as further cases, so its influence fades as the
+text grows.
 """
 
 from __future__ import annotations

@@ -74,7 +74,8 @@ def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
 
 
 def _without_other_recipes(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
-    """The values without sections that mean something different, or nothing, in the layer's recipe."""
+    """The values without sections that mean something different, or nothing, in the layer's
+    recipe."""
     old, new = values.get("recipe", DEFAULT_RECIPE), layer.get("recipe")
     if new is None or new == old or not isinstance(new, str):
         return dict(values)
@@ -105,7 +106,10 @@ def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
 
 def _checked(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
-    """The settings with these values. Raises: ConfigError, a value of the last layer has no effect."""
+    """The settings with these values.
+
+    Raises: ConfigError, a value of the last layer has no effect.
+    """
     settings = from_dict(values)
     refuse(setting_names(layer), settings.without_effect())
     return settings
@@ -117,7 +121,8 @@ def setting_names(layer: Mapping[str, Any]) -> list[str]:
 
 
 def refuse(names: Iterable[str], idle: Mapping[str, str]) -> None:
-    """Raises: ConfigError, a setting of these names has no effect, see `Settings.without_effect`."""
+    """Raises: ConfigError, a setting of these names has no effect, see
+    `Settings.without_effect`."""
     for name in names:
         reason = idle.get(name) or idle.get(name.partition(".")[0])
         if reason:
@@ -129,8 +134,9 @@ def load_settings(
     assignments: Iterable[str] = (),
     changes: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The settings of a preset (its name, or the path of a TOML file) or of several, each on top of the one
-    before, and then of single changes: `section.key=value`, or nested values, which win.
+    """The settings of a preset (its name, or the path of a TOML file) or of several, each on top
+    of the one before, and then of single changes: `section.key=value`, or nested values, which
+    win.
 
     Raises: ConfigError, no such preset; see `values.from_dict`; or a setting of a layer has no
     effect.

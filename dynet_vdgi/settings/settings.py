@@ -59,7 +59,8 @@ class DataSettings(Section, frozen=True):
     ignore: Annotated[
         tuple[Literal["feats", "xpos", "forms", "punctuation"], ...],
         Meta(
-            description="word columns hidden from the teacher and the parser, in training and parsing"
+            description="word columns hidden from the teacher and the parser, "
+            "in training and parsing"
         ),
     ] = ()
 
@@ -135,21 +136,23 @@ class Circumstances(NamedTuple):
 
 
 Exclusions = tuple[tuple[str, str, Callable[[Any, Circumstances], object]], ...]
-"""Settings without effect: their names, the reason, which may name the settings as {0}, and when."""
+"""Settings without effect: their names, the reason, which may name the settings as {0}, and
+when."""
 
 
 class Settings(Section, frozen=True, tag_field="recipe"):
     """The settings of a run that every recipe has; each recipe adds sections of its own.
 
-    `chooses_on_dev`: gold dev trees choose the model. `counts_in_trees`: the expectations of rules are
-    counted in gold trees. `counts_rules`: learning counts how often each rule holds.
+    `chooses_on_dev`: gold dev trees choose the model. `counts_in_trees`: the expectations of rules
+    are counted in gold trees. `counts_rules`: learning counts how often each rule holds.
     """
 
     seed: Seed = 1
     rules: Annotated[
         str,
         Meta(
-            description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"
+            description="rule table of teacher, prior and posterior: "
+            "a file, or a name in resources/rules"
         ),
     ] = "best"
     data: DataSettings = DataSettings()
@@ -181,7 +184,8 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     @property
     def with_trees(self) -> dict[str, Any]:
-        """What the recipe that takes over where there are gold trees gets besides what both have."""
+        """What the recipe that takes over where there are gold trees gets besides what both
+        have."""
         return {}
 
     @property

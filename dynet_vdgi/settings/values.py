@@ -1,8 +1,11 @@
 """From nested values to settings: each value is checked, and messages name what may be meant.
 
->>> from_dict({"recipe": "taught", "teacher": {"iteration": 3}})
-Traceback (most recent call last):
-dynet_vdgi.errors.ConfigError: config: no key 'teacher.iteration'; did you mean 'teacher.iterations'?
+>>> try:
+...     from_dict({"recipe": "taught", "teacher": {"iteration": 3}})
+... except ConfigError as error:
+...     print(*str(error).split("; "), sep="\n")
+config: no key 'teacher.iteration'
+did you mean 'teacher.iterations'?
 """
 
 from __future__ import annotations
@@ -179,7 +182,8 @@ def _meant(name: str, section: str, key: str, kind: type[Section], recipe: str) 
 
 
 def _of_others(recipes: Iterable[str], recipe: str) -> str:
-    """The end of a message about a setting that other recipes have, with a preset of the first one."""
+    """The end of a message about a setting that other recipes have, with a preset of the first
+    one."""
     preset = PRESETS.get(next(iter(recipes)))
     remedy = f"; try --preset {preset}" if preset else ""
     return f"is for recipe={' or recipe='.join(recipes)}, and recipe is {recipe}{remedy}"

@@ -47,7 +47,8 @@ def check_new(output: AnyPath, *, overwrite: bool) -> None:
     """Raises: `UsageError`, the file is there already, and it may not be overwritten."""
     if os.path.isfile(output) and not overwrite:
         raise UsageError(
-            f"-o {os.fspath(output)}: exists already (--overwrite replaces it, or name another file)"
+            f"-o {os.fspath(output)}: exists already "
+            "(--overwrite replaces it, or name another file)"
         )
 
 
@@ -62,7 +63,8 @@ def check_read_once(names: Iterable[AnyPath]) -> None:
 
 
 def check_read_again(names: Iterable[AnyPath], why: str) -> None:
-    """Raises: `UsageError`, standard input, a pipe or a device is named but has to be read again."""
+    """Raises: `UsageError`, standard input, a pipe or a device is named but has to be read
+    again."""
     for name in filter(_is_stream, names):
         raise UsageError(f"{why}: save {_called(name)} to a file first")
 

@@ -123,9 +123,10 @@ def open_bytes(path: AnyPath) -> Iterator[BinaryIO]:
 def lines_of(path: AnyPath, *, are_limited: bool = True, undecoded: bool = False) -> Iterator[str]:
     r"""The lines of a UTF-8 text, see `open_bytes`, which end with "\n" only and keep that end.
 
-    So the caller sees "\r\n", and line numbers agree with those of other programs. The length of a line is
-    limited, see `limits.limit`, unless `are_limited` is false. With `undecoded`, bytes that are not UTF-8 become
-    lone surrogates, as by Python's "surrogateescape", unless the file begins as one of another encoding does.
+    So the caller sees "\r\n", and line numbers agree with those of other programs. The length of a
+    line is limited, see `limits.limit`, unless `are_limited` is false. With `undecoded`, bytes
+    that are not UTF-8 become lone surrogates, as by Python's "surrogateescape", unless the file
+    begins as one of another encoding does.
 
     Raises: `DataError`, as `open_bytes`, and with the line for a file that is damaged or not UTF-8,
     or has too long a line.
@@ -166,7 +167,8 @@ def read_text(path: AnyPath, *, are_limited: bool = True) -> str:
 
 @contextmanager
 def atomic_writer(path: AnyPath) -> Iterator[TextIO]:
-    r"""A UTF-8 text handle with "\n" line ends whose content replaces `path` when the block ends well.
+    r"""A UTF-8 text handle with "\n" line ends whose content replaces `path` when the block ends
+    well.
 
     Like `atomic_bytes_writer`, but a name in `.gz` is also compressed, the same text always to the
     same bytes.

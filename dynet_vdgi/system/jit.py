@@ -1,9 +1,9 @@
 """Numeric functions that numba compiles once there is enough work for them, and that run as Python
 until then.
 
-Importing numba and loading a kernel takes more than a second, and compiling one takes seconds, once on a
-computer: as long as parsing hundreds of words in Python. So nothing here imports numba before a `Kernel` has
-been asked for that much.
+Importing numba and loading a kernel takes more than a second, and compiling one takes seconds,
+once on a computer: as long as parsing hundreds of words in Python. So nothing here imports numba
+before a `Kernel` has been asked for that much.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class Compiled:
 
     @cached_property
     def plain(self) -> Callable[..., Any]:
-        """The function, with all functions that it calls, as Python: slow, but without compiling."""
+        """The function, with all functions that it calls, as Python: slow, but without
+        compiling."""
         module_globals = self.py_func.__globals__
         plain_globals = _plain_globals.get(self.py_func.__module__)
         if plain_globals is None:

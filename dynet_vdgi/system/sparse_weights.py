@@ -48,7 +48,10 @@ def from_arrays(
     columns: tuple[int, ...] = (),
     n_options: int = 0,
 ) -> tuple[NDArray[np.float32], list[int]]:
-    """Weights (B, *columns) and further numbers from these arrays. Raises: as `rows_from_arrays`."""
+    """Weights (B, *columns) and further numbers from these arrays.
+
+    Raises: as `rows_from_arrays`.
+    """
     stored = rows_from_arrays(arrays, prefix, what, version, columns, n_options)
     weights = np.zeros((1 << stored.log2_buckets, *columns), np.float32)
     weights[stored.buckets] = stored.rows

@@ -35,9 +35,9 @@ def fit(
 
     Args:
         tags: tag ids (n,) of each sentence, below T.
-        potentials: log-potentials (n + 1, n + 1) of each sentence's arcs, by head and dependent, ROOT at 0,
-            as `Prior.potentials` makes them; column 0 and the diagonal are ignored, -inf forbids an
-            arc.
+        potentials: log-potentials (n + 1, n + 1) of each sentence's arcs, by head and dependent,
+            ROOT at 0, as `Prior.potentials` makes them; column 0 and the diagonal are ignored,
+            -inf forbids an arc.
         n_tags: T.
 
     Raises: ValueError, there is no sentence, or the arguments do not fit together.
@@ -88,7 +88,8 @@ def _maximised(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
 
 
 class Dmv(SymbolTeacher[DmvModel]):
-    """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of `DmvSettings`."""
+    """The exact teacher: `Dmv(iterations=20).fit(text, prior)`, with the numbers of
+    `DmvSettings`."""
 
     name = "DMV"
     kind = DmvSettings

@@ -1,9 +1,10 @@
 """Exact inside-outside for the dependency model with valence, over projective trees with one root.
 
-The model is Klein & Manning's (2004, "Corpus-based induction of syntactic structure"), factored into half-trees as
-by Eisner (1996): a head makes its children on either side from the inside out, and on each side stops once. Cubic
-in the number of words, in machine code, and for a block of equally long sentences at once: the innermost index is
-the sentence, so that the processor handles several sentences in one instruction.
+The model is Klein & Manning's (2004, "Corpus-based induction of syntactic structure"), factored
+into half-trees as by Eisner (1996): a head makes its children on either side from the inside out,
+and on each side stops once. Cubic in the number of words, in machine code, and for a block of
+equally long sentences at once: the innermost index is the sentence, so that the processor handles
+several sentences in one instruction.
 
 Letters: n words, T tags, B sentences of a block, S sentences; words are 0..n-1 here. `side` is LEFT
 or RIGHT, where a child stands, seen from its head; `valence` is 0 for the first child on that side,
@@ -32,7 +33,8 @@ LANES = 16
 """Sentences of a block, if they are not long."""
 
 BLOCKED_WORDS = 60
-"""Longest sentences, in words, taken in blocks; longer ones, which are few, are taken one by one."""
+"""Longest sentences, in words, taken in blocks; longer ones, which are few, are taken one by
+one."""
 
 PARALLEL_PARTS = 8
 """Parts of a text that may be summed in parallel; a fixed number, so that sums are always equal."""

@@ -33,7 +33,8 @@ TagSelf = TypeVar("TagSelf", bound="SymbolTeacher[Any]")
 
 
 class Base(Protocol):
-    """The model of a text before learning from its trees, for instance a `Prior`: a sum of m parts."""
+    """The model of a text before learning from its trees, for instance a `Prior`: a sum of m
+    parts."""
 
     @property
     def shares(self) -> Floats:
@@ -41,7 +42,8 @@ class Base(Protocol):
 
     @property
     def learns_shares(self) -> bool:
-        """If trees tell how much each part is worth; else all shares fall with the number of trees."""
+        """If trees tell how much each part is worth; else all shares fall with the number of
+        trees."""
 
     @property
     def log_p(self) -> Callable[[Sequence[Sentence], NDArray[np.int64]], Floats] | None:
@@ -57,7 +59,8 @@ class Base(Protocol):
 
 
 class Teacher(ABC):
-    """A learner that parses a text under a prior, without gold trees, and makes trees for students."""
+    """A learner that parses a text under a prior, without gold trees, and makes trees for
+    students."""
 
     name: str
     """Its name in messages."""

@@ -25,7 +25,8 @@ AGREES = 0.3
 
 @lru_cache(maxsize=1 << 16)
 def _agreement(one: str, other: str, names: tuple[str, ...]) -> float:
-    """-1: they differ; AGREES: they share a feature and differ in none; 0: they share no feature."""
+    """-1: they differ; AGREES: they share a feature and differ in none; 0: they share no
+    feature."""
     left, right = features_of(one), features_of(other)
     shared = [name for name in names if name in left and name in right]
     if any(left[name].isdisjoint(right[name]) for name in shared):

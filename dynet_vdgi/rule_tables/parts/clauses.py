@@ -18,8 +18,8 @@ before it to the next word, depends on the nearest word of the second group befo
 
 adnominal = 5 VERB | NOUN PROPN
 
-Forms of verbs (VerbForm and Case, or last morph of XPOS) that are followed by nouns more often than by
-anything else: such a verb depends on the first noun within 4 words after it.
+Forms of verbs (VerbForm and Case, or last morph of XPOS) that are followed by nouns more often
+than by anything else: such a verb depends on the first noun within 4 words after it.
 
 non-finite = 2.5 VERB[VerbForm=Inf|Conv] | AUX ; finite VERB[VerbForm=Fin] VERB[-VerbForm]
 
@@ -92,7 +92,8 @@ def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> lis
 
 
 def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]]:
-    """The verb of a linker's clause, -1 for none, and nouns that may head that verb, nearest first."""
+    """The verb of a linker's clause, -1 for none, and nouns that may head that verb, nearest
+    first."""
     before = word - 1
     if view.read[before] == "ADP" and before:
         before -= 1

@@ -3,12 +3,12 @@ the text.
 
 markers = 1 NOUN PROPN | VERB ; over DET ADJ NUM ADV NOUN PROPN PRON ; case 1
 
-The marker of a nominal (first group) is the adposition of its phrase, on the side where the text has its
-adpositions: found by going left over at most 3 words of `over`, or the next word. Without an adposition
-it is the Case, or else the last morph of an XPOS with +. The words around phrases with a marker show
-whether the phrases belong to nouns or to verbs: in texts with prepositions and sentence-internal verbs,
-the word before, otherwise the word after. The score of a marker, a log ratio from -1.5 to 1.5, is added
-to arcs from the first group and taken from arcs from the second.
+The marker of a nominal (first group) is the adposition of its phrase, on the side where the text
+has its adpositions: found by going left over at most 3 words of `over`, or the next word. Without
+an adposition it is the Case, or else the last morph of an XPOS with +. The words around phrases
+with a marker show whether the phrases belong to nouns or to verbs: in texts with prepositions and
+sentence-internal verbs, the word before, otherwise the word after. The score of a marker, a log
+ratio from -1.5 to 1.5, is added to arcs from the first group and taken from arcs from the second.
 
 case = 1 Gen ; 0.3 Nom is written case = 1 NOUN PROPN ; for Gen ; weakly Nom
 
@@ -52,7 +52,8 @@ def case_of(feats: str) -> str:
 def marker_of(
     view: View, word: int, over: frozenset[str], has_prepositions: bool
 ) -> tuple[str, int, int]:
-    """A nominal's marker, and the first and last word it marks; `over`: tags of words in between."""
+    """A nominal's marker, and the first and last word it marks; `over`: tags of words in
+    between."""
     tags = view.tags
     if has_prepositions:
         place = word - 1

@@ -1,13 +1,14 @@
 """Non-verbal predicates: a clause with a copula and no verb has another word as its head.
 
-nominal predicate = 1 AUX | NOUN PROPN ADJ NUM PRON ; as VERB ; cut SCONJ CCONJ CONJ ; over NOUN PROPN ADJ
+nominal predicate = 1 AUX | NOUN ADJ PRON ; as VERB ; cut SCONJ CCONJ ; over NOUN ADJ
 
-Clauses are cut before removed punctuation and before words of `cut`. In a clause with a copula (first group) and no
-word of `as`, the predicate is a word of the second group: the first one after the last copula of the first run or,
-if none follows or the measure `final` is above a half, the last one before it. From an ADJ or NUM, the predicate
-moves on to the next word while that belongs to `over`, if the text has adjectives before nouns. If the measure
-`initial` is above a half and nothing precedes the copula, its subject follows it, and the predicate follows the
-subject: it is the next word if the subject is a PRON, otherwise the next one with a `particle` just before it, if
+Clauses are cut before removed punctuation and before words of `cut`. In a clause with a copula
+(first group) and no word of `as`, the predicate is a word of the second group: the first one after
+the last copula of the first run or, if none follows or the measure `final` is above a half, the
+last one before it. From an ADJ or NUM, the predicate moves on to the next word while that belongs
+to `over`, if the text has adjectives before nouns. If the measure `initial` is above a half and
+nothing precedes the copula, its subject follows it, and the predicate follows the subject: it is
+the next word if the subject is a PRON, otherwise the next one with a `particle` just before it, if
 any. The predicate is read as `as`, by the table and by the model.
 
 copula = 1.7 VERB | ADJ ; least 5 ; as AUX

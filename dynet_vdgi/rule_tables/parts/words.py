@@ -1,6 +1,6 @@
 """Words as symbols of the model's last stage.
 
-words = ADP PRON DET SCONJ CCONJ AUX ADV | NOUN PROPN ; most 8 ; least 15 ; iterations 10 ; backoff 100
+words = ADP PRON DET AUX | NOUN PROPN ; most 8 ; least 15 ; iterations 10 ; backoff 100
 
 Words of the first group are distinguished by form, words of the second by the form of their
 adposition; but only by the `most` frequent forms. Forms seen fewer than `least` times are not
