@@ -33,7 +33,7 @@ from result_tables import tag_table
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import unchanged, with_columns
+from dynet_vdgi.conllu.writing import block_of, with_columns
 from dynet_vdgi.words.tagger.tag_list import TagList
 from dynet_vdgi.words.tagger.tag_scores import scores_of
 from dynet_vdgi.words.tagger.tagger import Tagger
@@ -117,11 +117,11 @@ def by_udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     """UDPipe 1's tagger with its default settings, lemmas included."""
     from ufal.udpipe import Model, ProcessingError
 
-    model = udpipe.loaded(udpipe.train("".join(map(unchanged, tagged)), tagger=""))
+    model = udpipe.loaded(udpipe.train("".join(map(block_of, tagged)), tagger=""))
 
     def predict(text: Text) -> Text:
         found = []
-        for sentence, tags in zip(text, udpipe.sentences("".join(map(unchanged, text)))):
+        for sentence, tags in zip(text, udpipe.sentences("".join(map(block_of, text)))):
             model.tag(tags, Model.DEFAULT, ProcessingError())
             words = list(tags.words)[1:]
             columns = ([w.lemma, w.upostag, w.xpostag, w.feats] for w in words)

@@ -40,7 +40,7 @@ from tokenising import blocks, joined, udpipe_model, write
 from universal import load as load_network
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.evaluation.raw_scores import score_files
 from dynet_vdgi.models import model_file
 from dynet_vdgi.training.universal import pack
@@ -76,7 +76,7 @@ def own(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
     elif network:
         given["init"] = network
     parser = vdgi.train(**given, preset=preset, raw=rest)
-    return lambda text: "".join(map(unchanged, parser.parse_text(text)))
+    return lambda text: "".join(map(block_of, parser.parse_text(text)))
 
 
 def without_heads(block: str) -> str:

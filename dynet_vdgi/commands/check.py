@@ -44,7 +44,7 @@ from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import file_checks, files
 from dynet_vdgi.system.messages import count as counted
-from dynet_vdgi.system.messages import printable
+from dynet_vdgi.system.messages import printable_text
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -113,7 +113,7 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
 
         def report(fault: DataError, faults: count[int] = faults) -> None:
             if next(faults) < most:
-                print(printable(str(fault)))
+                print(printable_text(str(fault)))
 
         protocol = protocol_of(data.protocol)
         summary = check(name, rules, protocol, data.max_len, tags=tags, on_fault=report)
@@ -124,10 +124,12 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
         in_file = next(faults)
         n_faults += in_file
         print(
-            printable(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}")
+            printable_text(
+                f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}"
+            )
         )
         print(
-            printable(
+            printable_text(
                 "\n".join(summary.lines(with_unused=bool(arguments.rules or arguments.model)))
             )
         )
@@ -170,6 +172,6 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     def place(message: udtools.Message) -> str:
         return f"{files.shown(names[message.file])}:{message.line}"
 
-    print(printable("\n".join(udtools.report(found, place, called, most, hint))))
+    print(printable_text("\n".join(udtools.report(found, place, called, most, hint))))
     if n_errors := sum(message.is_error for message in found):
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")

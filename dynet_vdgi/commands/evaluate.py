@@ -45,7 +45,7 @@ from dynet_vdgi.commands.options import Options
 from dynet_vdgi.conllu import protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system import file_checks, files
-from dynet_vdgi.system.messages import plain, printable
+from dynet_vdgi.system.messages import plain, printable_text
 
 *_FIRST, _LAST = protocols.SCORING_PROTOCOLS
 
@@ -161,4 +161,4 @@ def _compare(one: str, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(found.to_dict(worst, confusions), indent=1, ensure_ascii=False))
     else:
-        print(printable(found.shown(worst, confusions)))
+        print(printable_text(found.shown(worst, confusions)))

@@ -61,7 +61,7 @@ def _words(arguments: argparse.Namespace) -> None:
       vdgi tag my.tagger new.conllu -o new.tagged.conllu
       vdgi tag runs/my new.conllu --retag --confidence > new.tagged.conllu
     """
-    from dynet_vdgi.conllu.writing import unchanged
+    from dynet_vdgi.conllu.writing import block_of
     from dynet_vdgi.models.run_folder import model_path
     from dynet_vdgi.parser.steps import loaded
 
@@ -73,7 +73,7 @@ def _words(arguments: argparse.Namespace) -> None:
         for tagged in tagger.stream(arguments.file, retag=arguments.retag):
             n_words += len(tagged.sentence)
             n_given += tagged.n_given
-            handle.write(unchanged(tagged.noted if arguments.confidence else tagged.sentence))
+            handle.write(block_of(tagged.noted if arguments.confidence else tagged.sentence))
     kept = f", {n_given} had tags and kept them (--retag replaces them)" if n_given else ""
     logger.info("%s%s", count(n_words, "word"), kept)
 

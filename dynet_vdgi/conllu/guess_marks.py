@@ -39,7 +39,7 @@ def comment(lines: Sequence[str]) -> str:
     return f"# guess = {zlib.crc32(chr(10).join(arcs).encode()):08x}"
 
 
-def renewed(block: str) -> str:
+def with_renewed_comment(block: str) -> str:
     """The block of a parser's tree; if it has that comment, it has it for this tree."""
     lines = block.split("\n") if "guess" in block else []
     if not any(map(COMMENT.fullmatch, lines)):
@@ -80,7 +80,9 @@ def misc_of(line: str) -> str:
     return line.split("\t", 10)[9]
 
 
-def without_stale(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> Sentence:
+def without_stale_notes(
+    sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]
+) -> Sentence:
     """The sentence without notes that are untrue of its new heads and relations.
 
     These are all chances, because they were of other parses, and the names of those who have
@@ -105,7 +107,7 @@ def without(misc: str, prefixes: tuple[str, ...]) -> str:
     return "|".join([part for part in misc.split("|") if not part.startswith(prefixes)]) or "_"
 
 
-def only_confirmed(sentence: Sentence) -> Sentence:
+def with_confirmed_only(sentence: Sentence) -> Sentence:
     """The sentence without the heads and relations that nobody has confirmed, if somebody has
     others.
 

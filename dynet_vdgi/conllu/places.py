@@ -68,7 +68,7 @@ def listing(places: Sequence[Place], *, as_json: bool = False) -> str:
     return aligned([[row[k] for k in columns] for row in rows], left=len(columns) - 1)
 
 
-def described(columns: Sequence[str], forms: Sequence[str]) -> str:
+def description_of(columns: Sequence[str], forms: Sequence[str]) -> str:
     """What a row of CoNLL-U says of its word: tag, relation, head and its form."""
     upos, head, relation = columns[3], columns[6], columns[7]
     above = f" of {head} {forms[int(head) - 1]}" if head.strip("0_") else ""
@@ -86,7 +86,9 @@ def find(names: Sequence[str], query: str) -> Iterator[Place]:
             assert sentence.source is not None
             rows = [sentence.source.lines[row].split("\t") for row in sentence.source.rows]
             for word in queries.words_of(wanted, rows):
-                yield Place.of(sentence, number, word, described(rows[word - 1], sentence.forms))
+                yield Place.of(
+                    sentence, number, word, description_of(rows[word - 1], sentence.forms)
+                )
 
 
 def why_none(names: Sequence[str], query: str) -> str:

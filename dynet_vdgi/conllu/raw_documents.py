@@ -99,7 +99,7 @@ class _Builder:
         spaces = [_spaces(columns[9]) for columns, _ in sentence.tokens]
         forms = [space.inside or columns[1] for space, (columns, _) in zip(spaces, sentence.tokens)]
         if text := _text_comment(sentence.block.lines):
-            spaces = _agreed(sentence, text, spaces, forms)
+            spaces = _spaces_that_give_text(sentence, text, spaces, forms)
         elif all(space.after != "" for space in spaces):
             self.n_silent += 1
         tokens = []
@@ -154,7 +154,7 @@ def _spaces(misc: str) -> _Spaces:
     )
 
 
-def _agreed(
+def _spaces_that_give_text(
     sentence: TokenBlock, text: str, spaces: list[_Spaces], forms: list[str]
 ) -> list[_Spaces]:
     """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC has

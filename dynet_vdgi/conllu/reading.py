@@ -93,10 +93,10 @@ def read(
     Raises: `DataError`, with line number, for the first fault in form; also for a file without
     sentences.
     """
-    return checked(items(path), heads, tags, on_error, on_repair)
+    return checked_sentences(items(path), heads, tags, on_error, on_repair)
 
 
-def checked(
+def checked_sentences(
     items: Iterable[Block | DataError],
     heads: HeadPolicy,
     tags: str,

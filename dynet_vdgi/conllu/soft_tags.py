@@ -32,7 +32,7 @@ class SoftTags:
         """Those of the tags alone."""
         return SoftTags(self.tags, self.chances, (), self.expected[:, :0])
 
-    def settled(self, given: Iterable[tuple[int, str, str]]) -> SoftTags:
+    def with_certain_tags(self, given: Iterable[tuple[int, str, str]]) -> SoftTags:
         """These, but the given words, by place, UPOS and FEATS, are certain."""
         words = [
             (place, tag, [f for f in feats.split("|") if "=" in f]) for place, tag, feats in given

@@ -11,7 +11,7 @@ from dynet_vdgi.conllu.blocks import warn
 from dynet_vdgi.conllu.corpus import Sentences, sentences_of
 from dynet_vdgi.conllu.extra_columns import with_headers
 from dynet_vdgi.conllu.faults import BlockCheck, fault_of_value, ignores_feats
-from dynet_vdgi.conllu.guess_marks import without_stale
+from dynet_vdgi.conllu.guess_marks import without_stale_notes
 from dynet_vdgi.conllu.reading import HeadPolicy, tree_of
 from dynet_vdgi.conllu.sentence import Sentence, Source
 from dynet_vdgi.conllu.tree_faults import FREE
@@ -41,7 +41,7 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
         deprels = root_and_dep(heads)
     elif len(deprels) != n_words:
         raise UsageError(f"{len(deprels)} relations for a sentence of {n_words} words")
-    return _text(sentence, list(map(str, heads)), deprels)
+    return _block_with_tree(sentence, list(map(str, heads)), deprels)
 
 
 def root_and_dep(heads: Sequence[int]) -> tuple[str, ...]:
@@ -49,9 +49,9 @@ def root_and_dep(heads: Sequence[int]) -> tuple[str, ...]:
     return tuple(["_" if head == FREE else "dep" if head else "root" for head in heads])
 
 
-def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> str:
+def _block_with_tree(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> str:
     source = sentence.source or _minimal_source(sentence)
-    deprels = _checked(8, deprels)
+    deprels = _checked_column(8, deprels)
     lines = list(source.lines)
     for row, head, deprel in zip(source.rows, heads, deprels):
         columns = lines[row].split("\t", 8)
@@ -71,11 +71,11 @@ def _minimal_source(sentence: Sentence) -> Source:
     nothing = "_" * len(sentence)
     xpos = sentence.tags if sentence.upos else sentence.xpos
     columns = zip(
-        _checked(2, sentence.forms),
-        _checked(3, sentence.lemmas or nothing),
-        _checked(4, sentence.upos or sentence.tags),
-        _checked(5, xpos or nothing),
-        _checked(6, sentence.feats or nothing),
+        _checked_column(2, sentence.forms),
+        _checked_column(3, sentence.lemmas or nothing),
+        _checked_column(4, sentence.upos or sentence.tags),
+        _checked_column(5, xpos or nothing),
+        _checked_column(6, sentence.feats or nothing),
     )
     lines = [
         "\t".join((str(number), *values, "_", "_", "_", "_"))
@@ -84,7 +84,7 @@ def _minimal_source(sentence: Sentence) -> Source:
     return Source("<sentence>", 1, tuple(lines), tuple(range(len(lines))))
 
 
-def _checked(number: int, values: Sequence[str]) -> Sequence[str]:
+def _checked_column(number: int, values: Sequence[str]) -> Sequence[str]:
     """The values of a column, "_" for "" but in FORM. Raises: UsageError, the reader would refuse
     one."""
     if "" in values and number != 2:
@@ -133,7 +133,7 @@ def with_columns(
 
     Raises: UsageError, CoNLL-U cannot hold a value.
     """
-    lemmas, upos, xpos, feats = map(_checked, range(3, 7), (lemmas, upos, xpos, feats))
+    lemmas, upos, xpos, feats = map(_checked_column, range(3, 7), (lemmas, upos, xpos, feats))
     source = sentence.source
     if source is not None:
         lines = list(source.lines)
@@ -157,7 +157,7 @@ def with_columns(
     )
 
 
-def unchanged(sentence: Sentence) -> str:
+def block_of(sentence: Sentence) -> str:
     """The sentence's block unchanged: with its heads and relations if it has heads, else as it was
     read.
 
@@ -177,8 +177,8 @@ def unchanged(sentence: Sentence) -> str:
         ):
             policy: HeadPolicy = "partial" if "_" in heads else "required"
             tree_of(BlockCheck(source.path, source.line), heads, source.rows, policy, warn)
-            fresh = without_stale(sentence, sentence.heads, deprels)
-            return _text(fresh, heads, sentence.deprels or root_and_dep(sentence.heads))
+            fresh = without_stale_notes(sentence, sentence.heads, deprels)
+            return _block_with_tree(fresh, heads, sentence.deprels or root_and_dep(sentence.heads))
     return "\n".join(source.lines) + "\n\n"
 
 

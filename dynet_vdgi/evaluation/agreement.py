@@ -154,7 +154,7 @@ class Agreement:
             parts.append(
                 f"{count(len(self.unlike), 'sentence')} with differences, the most different first:"
             )
-            parts += [_described(unlike) for unlike in self.unlike[:worst]]
+            parts += [_line_of(unlike) for unlike in self.unlike[:worst]]
         return "\n\n".join(parts)
 
 
@@ -223,7 +223,7 @@ def _differences(
     )
 
 
-def _described(unlike: Unlike) -> str:
+def _line_of(unlike: Unlike) -> str:
     name = f" ({unlike.sent_id})" if unlike.sent_id else ""
     what = ", ".join(
         f"{TITLES.get(key, key).partition(' (')[0]} {n}" for key, n in unlike.by_column.items()

@@ -27,7 +27,7 @@ from dynet_vdgi.conllu.deprels import are_labels
 from dynet_vdgi.conllu.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.errors import UsageError, check_kind
-from dynet_vdgi.evaluation.pairing import Parsed, check_tree, gold_heads, matched, under
+from dynet_vdgi.evaluation.pairing import Parsed, check_tree, gold_heads, matched, scored_pair
 from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.messages import count
@@ -315,7 +315,7 @@ def paired(
         number += 1
         check_tree(both[0], both[0].heads or (), f"gold sentence {number}")
         check_tree(both[0], both[1].heads, f"sentence {number} of the prediction")
-        left = under(protocol, *both)
+        left = scored_pair(protocol, *both)
         if left is not None:
             sentences.append(left[0])
             predicted.append(left[1])

@@ -17,7 +17,7 @@ from dynet_vdgi.drawing.svg import svg_document
 from dynet_vdgi.drawing.terminal import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import score_sentence
-from dynet_vdgi.evaluation.pairing import Predicted, matched, under
+from dynet_vdgi.evaluation.pairing import Predicted, matched, scored_pair
 from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import atomic_writer
 from dynet_vdgi.system.messages import plain
@@ -132,7 +132,7 @@ def _several(sentences: OneOrMore, heads: HeadPolicy) -> list[Sentence]:
 def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:
     """Number of right heads and, if it differs, of those with the right relation, as `evaluate`
     counts."""
-    scored = under(protocol, gold, Predicted(tuple(sentence.heads or ()), sentence.deprels))
+    scored = scored_pair(protocol, gold, Predicted(tuple(sentence.heads or ()), sentence.deprels))
     if scored is None:
         return f"not scored under protocol {protocol.name}"
     has_relations = are_labels([gold.deprels]) and are_labels([sentence.deprels])

@@ -71,7 +71,7 @@ def matched(
         )
 
 
-def under(
+def scored_pair(
     protocol: Protocol, gold: Sentence, predicted: Predicted
 ) -> tuple[Sentence, Predicted] | None:
     """A gold sentence as the protocol leaves it, and the predicted tree of its words; None: not

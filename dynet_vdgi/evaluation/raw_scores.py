@@ -183,13 +183,13 @@ def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str,
         logger.warning(
             message, shown_path(gold), f"{missing:,}", count(len(reference.words), "word")
         )
-    return {str(path): compared(reference, read(path, only_trees=True)) for path in parses}
+    return {str(path): metric_scores(reference, read(path, only_trees=True)) for path in parses}
 
 
-def compared(gold: Side, system: Side) -> dict[str, Score]:
+def metric_scores(gold: Side, system: Side) -> dict[str, Score]:
     """The score of each of METRICS. Raises: DataError, both sides hold different characters."""
     check_same_characters(gold, system)
-    pairs = aligned(gold, system)
+    pairs = aligned_words(gold, system)
     of_gold = dict(zip((f for _, f in pairs), (g for g, _ in pairs)))
 
     def words(right: Iterable[bool]) -> Score:
@@ -236,12 +236,12 @@ def _value(columns: Sequence[str], number: int) -> str:
     """A column as it is compared."""
     value = columns[number]
     if number == _FEATS:
-        return _universal(value)
+        return _universal_features(value)
     return value.partition(":")[0] if number == _DEPREL else value
 
 
 @lru_cache(maxsize=1 << 12)
-def _universal(feats: str) -> str:
+def _universal_features(feats: str) -> str:
     return "|".join(
         sorted(part for part in feats.split("|") if part.partition("=")[0] in UNIVERSAL)
     )
@@ -270,9 +270,11 @@ def check_same_characters(gold: Side, system: Side) -> None:
     raise DataError(system.path, line, message, hint)
 
 
-def aligned(gold: Side, system: Side) -> list[tuple[int, int]]:
+def aligned_words(gold: Side, system: Side) -> list[tuple[int, int]]:
     """Pairs of numbers of words that stand for each other, in their order."""
-    spans = _joined([side.words[first] for side in (gold, system) for first, _ in side.multiword])
+    spans = _joined_spans(
+        [side.words[first] for side in (gold, system) for first, _ in side.multiword]
+    )
     (ours, by_gold), (theirs, by_system) = (
         _sorted_out(gold.words, spans),
         _sorted_out(system.words, spans),
@@ -293,7 +295,7 @@ def aligned(gold: Side, system: Side) -> list[tuple[int, int]]:
     return sorted(pairs)
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
+def _joined_spans(spans: Iterable[Span]) -> list[Span]:
     """Overlapping spans made one, in order."""
     joined: list[Span] = []
     for begin, end in sorted(spans):

@@ -152,12 +152,12 @@ class Summary:
             *unknown_tags(self.rules, set(self.tags)),
         )
         if self.repeated:
-            result.append(f"  {_repeated(self.repeated, self.first_repeated)}")
+            result.append(f"  {_note_of_repeated_ids(self.repeated, self.first_repeated)}")
         warnings = (*uninformative_warnings(self.kept_tags), *of_rules)
         return [*result, *(f"  {warning}" for warning in warnings)]
 
 
-def _repeated(n_sentences: int, first: str) -> str:
+def _note_of_repeated_ids(n_sentences: int, first: str) -> str:
     """The note about sentences with the same sent_id, which this program can use, but UD
     forbids."""
     which = f"1 sentence has the sent_id of an earlier one: {first}"

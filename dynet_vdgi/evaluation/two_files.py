@@ -2,9 +2,9 @@
 agree.
 
 Both files must hold the same characters; their sentences, tokens and words may differ. Words are
-aligned as in `raw_scores`. A column of two words is comparable if both have a value in it. `_` in
+aligned_words as in `raw_scores`. A column of two words is comparable if both have a value in it. `_` in
 FEATS is a value (no features), unless a whole file has nothing else there. Heads agree if they are
-aligned words, or both ROOT.
+aligned_words words, or both ROOT.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.conllu.tag_sets import is_punctuation
-from dynet_vdgi.evaluation.raw_scores import Side, aligned, check_same_characters, read
+from dynet_vdgi.evaluation.raw_scores import Side, aligned_words, check_same_characters, read
 from dynet_vdgi.system.files import AnyPath
 
 COLUMNS = {"upos": 3, "xpos": 4, "feats": 5, "lemma": 2, "head": 6, "deprel": 7}
@@ -68,7 +68,7 @@ class TwoFiles:
         """Raises: DataError, a file is malformed, or the texts differ."""
         one, other = read(first), read(second)
         check_same_characters(one, other)
-        return cls(one, other, tuple(Pair(*pair) for pair in aligned(one, other)))
+        return cls(one, other, tuple(Pair(*pair) for pair in aligned_words(one, other)))
 
     @cached_property
     def empty(self) -> frozenset[str]:
@@ -82,7 +82,7 @@ class TwoFiles:
 
     @cached_property
     def _partner(self) -> dict[int, int]:
-        """The word of the first file for each aligned word of the other."""
+        """The word of the first file for each aligned_words word of the other."""
         return {other: one for one, other in self.pairs}
 
     def is_comparable(self, pair: Pair, column: str) -> bool:

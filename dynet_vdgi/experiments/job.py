@@ -112,13 +112,16 @@ def record(job: Job, start: Job | None = None) -> Job:
     parts = {
         "settings": values,
         "seed": job.seed,
-        "data": [_named(job.files["train"]), _named(job.files["dev"])],
-        "rules": [_sha256(str(rules_path(settings.rules))), _named(job.files["expectations"])],
+        "data": [_names_and_sums(job.files["train"]), _names_and_sums(job.files["dev"])],
+        "rules": [
+            _sha256(str(rules_path(settings.rules))),
+            _names_and_sums(job.files["expectations"]),
+        ],
         "code": code_version(),
         "start": {name: value for name, value in start.parts.items() if name != SCORING}
         if start
         else {},
-        SCORING: [_named(job.files["test"]), job.lengths],
+        SCORING: [_names_and_sums(job.files["test"]), job.lengths],
     }
     hashed = {name: _hash(value) for name, value in parts.items()}
     return msgspec.structs.replace(job, protocol=settings.data.protocol, parts=hashed)
@@ -182,7 +185,7 @@ def _sha256_at(path: str, _status: object) -> str:
     return files.sha256(path)
 
 
-def _named(names: Sequence[str]) -> list[list[str]]:
+def _names_and_sums(names: Sequence[str]) -> list[list[str]]:
     return [[Path(name).name, _sha256(name)] for name in names]
 
 

@@ -351,12 +351,12 @@ def with_tree(sentence: Sentence, parse: Parse, how: How) -> str:
     if how.keep_heads and sentence.heads and sentence.deprels:
         given = zip(sentence.heads, sentence.deprels, deprels)
         deprels = tuple([old if head != FREE and old != "_" else new for head, old, new in given])
-    sentence = guess_marks.without_stale(sentence, parse.heads, deprels)
+    sentence = guess_marks.without_stale_notes(sentence, parse.heads, deprels)
     if parse.confidence is not None:
         notes = ["" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence]
         sentence = with_notes(sentence, (), notes)
     block = render(sentence, parse.heads, deprels)
-    return block if how.keep_heads else guess_marks.renewed(block)
+    return block if how.keep_heads else guess_marks.with_renewed_comment(block)
 
 
 _worker: Parser | None = None

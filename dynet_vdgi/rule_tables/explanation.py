@@ -74,7 +74,7 @@ class PartByPart:
                     part.name,
                     Prior(replace(some, table=replace(some.table, settings=())), prior.text),
                 )
-                for part, some in rules.growing()
+                for part, some in rules.growing_tables()
                 if some.table  # it always has one
             ]
 
@@ -128,11 +128,11 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
     """
     if not facts:
         return []
-    expected = _seen(Prior.of_text(rules, text, facts), text)
+    expected = _visible_to_teachers(Prior.of_text(rules, text, facts), text)
     where = f"the first {COMPARED} sentences of this text" if len(text) > COMPARED else "this text"
 
     def changes(others: Mapping[str, Fact]) -> bool:
-        seen = _seen(Prior.of_text(rules, text, others), text)
+        seen = _visible_to_teachers(Prior.of_text(rules, text, others), text)
         return any(
             symbols != before or not np.allclose(potentials, old)
             for (potentials, symbols), (old, before) in zip(seen, expected)
@@ -154,14 +154,14 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
     return idle
 
 
-def _seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
+def _visible_to_teachers(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
     """Everything about a prior that a teacher can see, in the first sentences."""
     return [
         (prior.potentials(sentence), prior.view(sentence).symbols) for sentence in text[:COMPARED]
     ]
 
 
-def explained(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
+def explanation_of(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
     """Each part's contribution to the arcs of a tree, and to the best other head of each word; in
     nats."""
     pieces = PartByPart(prior)
@@ -173,15 +173,15 @@ def explained(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
     for choice in alternatives(potentials, heads):
         note = f"  {'; '.join(readings[choice.word])}" if choice.word in readings else ""
         arcs = [head for head in (choice.head, choice.other) if head >= 0]
-        rows = [["  head", *(_named(sentence, head) for head in arcs)]]
+        rows = [["  head", *(_word_text(sentence, head) for head in arcs)]]
         for part, added in additions.items():
             values = [added[head, choice.word] for head in arcs]
             if any(abs(value) >= 0.005 for value in values):
                 rows.append([f"  [{part}]", *(f"{value:+.2f}" for value in values)])
         rows.append(["  sum", *(f"{potentials[head, choice.word]:+.2f}" for head in arcs)])
-        blocks.append(f"{_named(sentence, choice.word)}{note}\n{aligned(rows)}")
+        blocks.append(f"{_word_text(sentence, choice.word)}{note}\n{aligned(rows)}")
     return "\n\n".join(blocks)
 
 
-def _named(sentence: Sentence, word: int) -> str:
+def _word_text(sentence: Sentence, word: int) -> str:
     return f"{word} {sentence.forms[word - 1]} {sentence.tags[word - 1]}" if word else "ROOT"

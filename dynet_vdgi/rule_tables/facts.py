@@ -30,7 +30,7 @@ from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.messages import of_these, there_are
 
 
-def accepted(rules: RuleSet) -> list[str]:
+def accepted_names(rules: RuleSet) -> list[str]:
     """The names of facts that have an effect under a table: orders first, then its measures."""
     if rules.table is None:
         return []
@@ -60,7 +60,7 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
         line;
             there are no facts; the table uses none. The message names file and line.
     """
-    names = accepted(rules)
+    names = accepted_names(rules)
     facts: dict[str, Fact] = {}
     given_under: dict[str, str] = {}
     for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):

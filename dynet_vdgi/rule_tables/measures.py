@@ -60,7 +60,7 @@ class VerbOrder(IntEnum):
     INITIAL = 2
 
 
-def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
+def _cases_at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
     having, ends = groups[0].tags, groups[1].tags
     edge_tags = [
         view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)
@@ -68,13 +68,13 @@ def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
     return sum(tag in ends for tag in edge_tags), len(edge_tags)
 
 
-def _at_one_edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_at_one_edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     longer = [view.tags for view in views if view.n > 1]
     first, last = (sum(tags[end] in groups[0].tags for tags in longer) for end in (0, -1))
     return first, first + last
 
 
-def _ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     counted, one = (group.tags for group in groups)
     ahead = total = 0
     for view in views:
@@ -86,7 +86,7 @@ def _ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return ahead, total
 
 
-def _after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     counted, one, last = (group.tags for group in groups)
     after = total = 0
     for view in views:
@@ -98,7 +98,7 @@ def _after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return after, total
 
 
-def _before(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_before(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     pairs: Counter[tuple[str, str]] = Counter()
     for view in views:
         pairs.update(zip(view.tags, view.tags[1:]))
@@ -107,20 +107,20 @@ def _before(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return right, right + sum(pairs[b, a] for a in first for b in second)
 
 
-def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_of_share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     times = Counter(chain.from_iterable(zip(view.tags, view.feats) for view in views))
     first, second = (sum(n for pair, n in times.items() if group.has(*pair)) for group in groups)
     return first, first + second
 
 
 MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases]]] = {
-    "ending": (2, partial(_at_end, end=-1)),
-    "beginning": (2, partial(_at_end, end=0)),
-    "edge": (1, _at_one_edge),
-    "ahead": (2, _ahead),
-    "after": (3, _after),
-    "before": (2, _before),
-    "share": (2, _share),
+    "ending": (2, partial(_cases_at_end, end=-1)),
+    "beginning": (2, partial(_cases_at_end, end=0)),
+    "edge": (1, _cases_at_one_edge),
+    "ahead": (2, _cases_ahead),
+    "after": (3, _cases_after),
+    "before": (2, _cases_before),
+    "share": (2, _cases_of_share),
     TOLD: (0, lambda views, groups: (0, 0)),
 }
 """Numbers of groups and functions by kind."""

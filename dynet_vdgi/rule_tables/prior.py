@@ -67,7 +67,7 @@ class Prior:
         self.text = Text(text) if isinstance(text, Statistics) else text or Text()
         self.statistics = self.text.order
         self._table = rules.table or Table(rule_strength=1.0, short_arcs=short)
-        names = _mentioned(rules, self._table)
+        names = _mentioned_tags(rules, self._table)
         self._ids = {tag: k for k, tag in enumerate(names, start=1)}  # 0: every other tag
         self._root, self._arcs = self._tables(names)
         self._conjunction = self._flags(self._table.conjunction)
@@ -359,7 +359,7 @@ def _is_silent(setting: Setting, text: Text) -> bool:
     )
 
 
-def _mentioned(rules: RuleSet, table: Table) -> list[str]:
+def _mentioned_tags(rules: RuleSet, table: Table) -> list[str]:
     """Every tag that a potential depends on, sorted."""
     every_rule = (*rules.rules, *table.exceptions)
     tags = {tag for rule in every_rule for tag in (*rules.heads(rule), *rules.dependents(rule))}

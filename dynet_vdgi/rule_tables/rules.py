@@ -197,7 +197,7 @@ class RuleSet:
         """The part that a line of the file belongs to. Raises: StopIteration before the first."""
         return next(part for part in reversed(self.parts) if part.line <= line)
 
-    def growing(self) -> Iterator[tuple[Part, RuleSet]]:
+    def growing_tables(self) -> Iterator[tuple[Part, RuleSet]]:
         """Each part, with the table from the first part to this one.
 
         A part's needs are met only from their own part on: a conjunct without conjunctions joins
@@ -249,7 +249,9 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     # learning and parsing use tables by pairs of tags
     if n_tags > max(limit("tags"), DEFAULTS["tags"]):
         raise ConfigError(f"{path}: rules for {n_tags} tags ({to_raise('tags', n_tags)})")
-    faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
+    faults += [
+        (line, f"{path}:{line}: {what}") for line, what in _doubled_rules(result, reader.lines)
+    ]
     if faults:
         messages = [message for _, message in sorted(faults)]
         more = (
@@ -275,7 +277,7 @@ def _read_all(reader: Reader, text: str) -> list[tuple[int, str]]:
     return faults
 
 
-def _doubled(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
+def _doubled_rules(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Lines whose rule matches a pair of tags already matched on that side by another rule, and
     remedy."""
     owner: dict[tuple[str, str, str], int] = {}

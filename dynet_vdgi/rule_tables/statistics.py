@@ -99,8 +99,8 @@ class Statistics:
         after = {tag: fact.rest().value * fact.cases for tag, fact in tag_facts.items()}
         return cls(
             len(text),
-            _sorted(Counter(tags[0] for tags in first if tags), before),
-            _sorted(Counter(tags[-1] for tags in last if tags), after),
+            _with_fact_counts(Counter(tags[0] for tags in first if tags), before),
+            _with_fact_counts(Counter(tags[-1] for tags in last if tags), after),
             is_verb_final,
             is_mirrored,
         )
@@ -130,6 +130,8 @@ def _without_final(tags: tuple[str, ...], verbs: Collection[str]) -> tuple[str, 
     return tags[:end]
 
 
-def _sorted(counts: Mapping[str, float], fact_counts: Mapping[str, float]) -> dict[str, float]:
+def _with_fact_counts(
+    counts: Mapping[str, float], fact_counts: Mapping[str, float]
+) -> dict[str, float]:
     tags = sorted({*counts, *fact_counts})
     return {tag: counts.get(tag, 0) + fact_counts.get(tag, 0) for tag in tags}

@@ -93,7 +93,7 @@ def in_recipe(recipe: str, settings: Settings, names: Iterable[str]) -> Settings
     layer: Values = {"recipe": recipe, **settings.with_trees}
     for name, value in leaves(values):
         if name in named and name != "recipe":
-            layer = _with(layer, nested(name, value))
+            layer = _with_values(layer, nested(name, value))
     return from_dict(merged(values, layer))
 
 
@@ -102,10 +102,10 @@ def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
     Raises: ConfigError, see `values.from_dict`; or a change has no effect.
     """
-    return _checked(merged(settings.to_dict(), changes), changes)
+    return _checked_settings(merged(settings.to_dict(), changes), changes)
 
 
-def _checked(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
+def _checked_settings(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
     """The settings with these values.
 
     Raises: ConfigError, a value of the last layer has no effect.
@@ -154,26 +154,26 @@ def load_settings(
             applied.append(path)
             values = merged(values, layer)
             try:
-                _checked(values, layer)
+                _checked_settings(values, layer)
             except ConfigError as error:
                 raise ConfigError(f"{path}: {error}") from None
     top = changed(assignments, changes or {})
-    return _checked(merged(values, top), top)
+    return _checked_settings(merged(values, top), top)
 
 
 def changed(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
     """Assignments and changes as nested values."""
     top: Values = {}
     for assignment in assignments:
-        top = _with(top, parse_assignment(assignment))
-    return _with(top, changes)
+        top = _with_values(top, parse_assignment(assignment))
+    return _with_values(top, changes)
 
 
-def _with(layer: Values, other: Mapping[str, Any]) -> Values:
+def _with_values(layer: Values, other: Mapping[str, Any]) -> Values:
     result = dict(layer)
     for name, value in other.items():
         both = isinstance(value, Mapping) and isinstance(result.get(name), Mapping)
-        result[name] = _with(dict(result[name]), value) if both else value
+        result[name] = _with_values(dict(result[name]), value) if both else value
     return result
 
 

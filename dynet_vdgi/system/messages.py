@@ -91,11 +91,11 @@ def plain(text: str) -> str:
     )
 
 
-def printable(text: str) -> str:
+def printable_text(text: str) -> str:
     """The text as printed for people: `plain`, with the middle of enormous words and lines left
     out.
 
-    >>> printable("see " + 4999 * "x" + "y").replace("x" * 79, "X")
+    >>> printable_text("see " + 4999 * "x" + "y").replace("x" * 79, "X")
     'see Xx... (5,000 characters) ...Xy'
     """
 

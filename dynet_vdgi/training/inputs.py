@@ -40,7 +40,7 @@ class Given:
         """
         for name in self.names:
             if self.steps is not None:
-                yield from reading.checked(self.steps.blocks([name]), heads, tags)
+                yield from reading.checked_sentences(self.steps.blocks([name]), heads, tags)
             else:
                 yield from reading.read(name, heads=heads, tags=tags)
         given = in_memory(self.sentences)  # all columns are looked at, before some are left out

@@ -13,7 +13,7 @@ from dynet_vdgi.conllu import raw_documents, raw_text, reading
 from dynet_vdgi.conllu.blocks import Block, blocks_in
 from dynet_vdgi.conllu.repeated import without_superseded
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.models import archive
 from dynet_vdgi.parser.steps import MEMORY, StepFile, Steps
@@ -68,7 +68,7 @@ def _blocks(given: Given) -> Iterator[Block]:
         if not raw_text.is_named(name):
             yield from conllu_blocks.blocks(name)
     if given.sentences:
-        yield from blocks_in("".join(map(unchanged, given.sentences)), MEMORY)
+        yield from blocks_in("".join(map(block_of, given.sentences)), MEMORY)
 
 
 def words_of(block: Block) -> tuple[str, ...]:
@@ -98,5 +98,5 @@ def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
 
 def _known_tags(given: Given, steps: Steps) -> Iterator[Sentence]:
     """The sentences with the tags they have, before anything is tagged."""
-    yield from reading.checked(steps.blocks(given.names), "ignored", reading.KNOWN)
+    yield from reading.checked_sentences(steps.blocks(given.names), "ignored", reading.KNOWN)
     yield from given.sentences

@@ -54,7 +54,7 @@ def fit(
             log.append(
                 EmIteration(stage, log_likelihood, log_likelihood + _penalty(model, pseudo, stage))
             )
-            model = _maximised(counts, pseudo, stage)
+            model = _maximised_model(counts, pseudo, stage)
     return DmvModel(model.root, model.choose, model.stop, tuple(log))
 
 
@@ -77,7 +77,7 @@ def _penalty(model: DmvModel, pseudo: Counts, stage: int) -> float:
     return float((pseudo.root * np.log(model.root)).sum() + choose.sum() + stop.sum())
 
 
-def _maximised(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
+def _maximised_model(counts: Counts, pseudo: Counts, stage: int) -> DmvModel:
     """The M-step."""
     going_on = counts.choose.sum(axis=3)
     stop = (counts.stop + pseudo.stop) / (counts.stop + going_on + 2 * pseudo.stop)

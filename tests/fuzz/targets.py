@@ -20,7 +20,7 @@ from dynet_vdgi.conllu import faults, formats, penn, raw_documents, raw_text, ra
 from dynet_vdgi.conllu.blocks import Block, items
 from dynet_vdgi.conllu.head_rules import load as load_heads
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.converters import conversion
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation import raw_scores
@@ -78,7 +78,7 @@ def _conllu(path: Path) -> None:
                 path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore
             ):
                 if heads == "optional":
-                    unchanged(sentence)
+                    block_of(sentence)
     with faults.ignoring_feats():
         list(reading.read(path, on_error=_ignore, on_repair=_ignore))
     for item in items(path, undecoded=True):
@@ -140,7 +140,7 @@ def _tagger(path: Path) -> None:
     tagger = Tagger.load(path)
     words = Sentence(("a", "dog", "New", "1990-91", "."), ("_", "NOUN", "_", "_", "_"))
     for sentence, chances, _ in tagger.stream([words, Sentence(("b",), ("_",))]):
-        unchanged(sentence)
+        block_of(sentence)
         assert all(chance is None or 0 <= chance <= 1 + 1e-9 for chance in chances)
 
 

@@ -11,7 +11,7 @@ import pytest
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.rule_tables.explanation import COMPARED, idle_facts
-from dynet_vdgi.rule_tables.facts import accepted, load_facts, parse_facts
+from dynet_vdgi.rule_tables.facts import accepted_names, load_facts, parse_facts
 from dynet_vdgi.rule_tables.measures import Text
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules, parse_rules
@@ -69,17 +69,17 @@ def test_a_table_takes_facts_that_its_parts_ask_for():
         "subordinators",
         "adjectives",
     ]
-    assert accepted(BEST)[: len(orders)] == orders
-    assert accepted(load_rules(rules_path("strict-tags"))) == []
+    assert accepted_names(BEST)[: len(orders)] == orders
+    assert accepted_names(load_rules(rules_path("strict-tags"))) == []
     with pytest.raises(
         ConfigError, match="add one, such as with 'measure genitives-before-nouns = told'"
     ):
         parse_facts("genitives = before", BEST)
-    assert accepted(table("measure genitives-after-nouns = told"))[0] == "genitives"
-    assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN")) == [
+    assert accepted_names(table("measure genitives-after-nouns = told"))[0] == "genitives"
+    assert accepted_names(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN")) == [
         "adjectives"
     ]
-    assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB")) == []
+    assert accepted_names(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB")) == []
 
 
 def test_facts_stand_beside_the_evidence_of_the_text(tmp_path: Path):

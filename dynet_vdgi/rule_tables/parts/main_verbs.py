@@ -46,12 +46,12 @@ def forms_of(view: View, verb: int, setting: Setting) -> list[str]:
     forms = [
         ("v" if end == verb else "a") + (last if len(last) <= LETTERS else "-" + last[-LETTERS:])
     ]
-    shown = _shown(view.feats[verb])
+    shown = _features_of_form(view.feats[verb])
     return [*forms, shown] if shown else forms
 
 
 @lru_cache(maxsize=1 << 14)
-def _shown(column: str) -> str:
+def _features_of_form(column: str) -> str:
     feats = features_of(column)
     return "|".join(
         [f"{name}={','.join(sorted(feats[name]))}" for name in SHOWN_BY if name in feats]
