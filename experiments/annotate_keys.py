@@ -43,7 +43,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.page.learn.arc_lessons import PRESET
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-KINDS = ("heads", "relations", "walking", "confirming")
+KEY_KINDS = ("heads", "relations", "walking", "confirming")
 COLUMNS = {
     "tag": ("t", "e", "tags"),
     "feats": ("f", "v", "feats"),
@@ -394,7 +394,7 @@ def corrected(driver: Driver, gold: Sentence, whole: bool = False) -> dict[str, 
         counts["before"] += 1
         wait_for(lambda: driver.get(f"sentence/{number}")["done"] or driver.is_refused)
         if driver.get(f"sentence/{number}")["done"]:
-            return {kind: driver.keys[kind] for kind in (*KINDS, "tokens", *COLUMNS)} | counts
+            return {kind: driver.keys[kind] for kind in (*KEY_KINDS, "tokens", *COLUMNS)} | counts
 
 
 def correct_tokens(driver: Driver, gold: Sentence) -> None:
@@ -739,7 +739,7 @@ def main() -> None:
                 add_json_rows(arguments.rows, [row])
                 rows.append(row)
     print(conditions())
-    kinds = ("tokens", *COLUMNS, *KINDS) if arguments.whole or arguments.text else KINDS
+    kinds = ("tokens", *COLUMNS, *KEY_KINDS) if arguments.whole or arguments.text else KEY_KINDS
     header = ["", "sentences", "words", *kinds, "keys", "as before", "heads set", "relations set"]
     table = [
         [name, *line([row for row in rows if row["language"] == name], kinds)]

@@ -29,7 +29,7 @@ from measuring import VDGI, argument_parser, conditions, print_table
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.sentence import Sentence
 
-KINDS = {
+CORRECTION_KINDS = {
     "glue": "sentences joined",
     "cut": "sentences cut",
     "join": "words joined",
@@ -219,7 +219,7 @@ def main() -> None:
     n_words = sum(map(len, gold))
     table = [
         [title, str(made[kind]), f"{100 * made[kind] / n_words:.1f}"]
-        for kind, title in KINDS.items()
+        for kind, title in CORRECTION_KINDS.items()
     ]
     print_table(
         f"Changes, {len(gold)} sentences of {n_words} words", ["", "number", "per 100 words"], table

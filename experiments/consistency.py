@@ -41,7 +41,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.writing import write as write_conllu
 from dynet_vdgi.page.learn.consistency import inconsistent
 
-KINDS = ("head", "relation", "tag", "flip", "column")
+ERROR_KINDS = ("head", "relation", "tag", "flip", "column")
 FIRST = (50, 100, 200)
 HEADER = (
     "language", "kind", "words", "errors", "first 50", "first 100", "first 200",
@@ -170,8 +170,8 @@ class Treebank:
             if tag != "PUNCT"
         ]
         self.rng.shuffle(words)
-        wanted, rest, errors = round(share * len(words) / len(KINDS)), iter(words), []
-        for kind in KINDS:
+        wanted, rest, errors = round(share * len(words) / len(ERROR_KINDS)), iter(words), []
+        for kind in ERROR_KINDS:
             n = 0
             while n < wanted:
                 k, w = next(rest)
@@ -208,7 +208,7 @@ def measured(files: Listed, n_words: int, share: float) -> list[dict[str, object
     seconds = time.process_time() - start
     tops = [set(found[:n]) for n in (*FIRST, len(errors))]
     rows: list[dict[str, object]] = []
-    for kind in ("all", *KINDS):
+    for kind in ("all", *ERROR_KINDS):
         its = [error for error in errors if kind in ("all", error.kind)]
         hits = [
             sum(any((e.sentence, w) in top for w in e.words) for e in its) / len(its)

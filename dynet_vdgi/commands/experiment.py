@@ -59,7 +59,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
     files.check_named(arguments.out)
     path = plan.path_of(arguments.plan)
-    content = plan.load(path)
+    content = plan.load_plan(path)
     if arguments.seeds:
         content = msgspec.structs.replace(content, seeds=tuple(dict.fromkeys(arguments.seeds)))
     folders = plan.folders_of(path, arguments.data)

@@ -117,10 +117,9 @@ def with_confirmed_only(sentence: Sentence) -> Sentence:
         return sentence
     notes = ["|" + misc_of(sentence.source.lines[row]) for row in sentence.source.rows]
     is_mark = [tag in UD_PUNCTUATION for tag in sentence.upos or sentence.tags]
-    arcs = zip(sentence.heads, sentence.deprels or ("_",) * len(sentence), notes, is_mark)
-    confirmed = [
-        (h if mark or f"|{HEAD_BY}" in note else FREE, r if mark or f"|{LABEL_BY}" in note else "_")
-        for h, r, note, mark in arcs
-    ]
-    heads, deprels = zip(*confirmed)
-    return replace(sentence, heads=heads, deprels=deprels)
+    relations = sentence.deprels or ("_",) * len(sentence)
+    heads, deprels = [], []
+    for head, relation, note, mark in zip(sentence.heads, relations, notes, is_mark):
+        heads.append(head if mark or f"|{HEAD_BY}" in note else FREE)
+        deprels.append(relation if mark or f"|{LABEL_BY}" in note else "_")
+    return replace(sentence, heads=tuple(heads), deprels=tuple(deprels))

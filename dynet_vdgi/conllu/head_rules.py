@@ -30,7 +30,7 @@ class HeadRules:
 
         Labels are without function tags; punctuation must have been left out.
 
-        >>> rules = load("yamada-matsumoto")
+        >>> rules = load_head_rules("yamada-matsumoto")
         >>> rules.head("VP", ["TO", "VP"]), rules.head("NP", ["NN", "NNS", "PP"])
         (1, 1)
         """
@@ -51,7 +51,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in (resources() / "heads").glob("*.txt"))
 
 
-def load(name: str) -> HeadRules:
+def load_head_rules(name: str) -> HeadRules:
     """The table of that name. Raises: UsageError, naming the choices; ConfigError for a fault in
     its file."""
     if name not in names():

@@ -48,11 +48,9 @@ VERB VB VBD VBG VBN VBP VBZ; X FW LS
 PUNCT , . : `` '' -LRB- -RRB-
 """
 
-UPOS = {
-    tag: upos
-    for upos, *tags in map(str.split, re.split("[;\n]", _UPOS_TAGS.strip()))
-    for tag in tags
-}
+_UPOS_ROWS = [row.split() for row in re.split("[;\n]", _UPOS_TAGS.strip())]
+
+UPOS = {tag: upos for upos, *tags in _UPOS_ROWS for tag in tags}
 """The 45 tags of the treebank and the UPOS of each under the policy `standard`."""
 
 _BARE = re.compile("-[A-Z]+-|[^-=|]+")

@@ -43,17 +43,8 @@ def listing(places: Sequence[Place], *, as_json: bool = False) -> str:
     left out."""
     if as_json:
         return msgspec.json.format(msgspec.json.encode(places), indent=1).decode()
-    rows = [
-        [
-            "place",
-            "sentence",
-            "word",
-            "form",
-            "is",
-            "elsewhere",
-            "times" * any(place.elsewhere for place in places),
-        ]
-    ]
+    times = "times" if any(place.elsewhere for place in places) else ""
+    rows = [["place", "sentence", "word", "form", "is", "elsewhere", times]]
     for place in places:
         cells = (
             place.sentence,

@@ -6,6 +6,13 @@ expression matches. `feats.Case` and `misc.Gloss` are what a column says of a na
 the head's, `head.head.upos` that of the head's head. What is not there is `_`, also of a root's
 head. Values with blanks stand between "". If no word is found, `hint` says which condition asks for
 what is never there.
+
+>>> dogs = "1 dogs dog NOUN _ Number=Plur 2 nsubj _ _".split()
+>>> bark = "2 bark bark VERB _ _ 0 root _ _".split()
+>>> words_of(conditions("upos=NOUN head.upos=VERB"), [dogs, bark])
+[1]
+>>> words_of(conditions("lemma~^b"), [dogs, bark])
+[2]
 """
 
 from __future__ import annotations

@@ -162,12 +162,12 @@ def _spaces_that_give_text(
 
     Raises: DataError, the tokens do not give the text.
     """
-    joined = "".join(
-        FORMAT.sub("", space.before) * (n > 0)
-        + form
-        + (" " if space.after is None else FORMAT.sub("", space.after))
-        for n, (form, space) in enumerate(zip(forms, spaces))
-    )
+    pieces = []
+    for n, (form, space) in enumerate(zip(forms, spaces)):
+        space_before = FORMAT.sub("", space.before) if n else ""
+        space_after = " " if space.after is None else FORMAT.sub("", space.after)
+        pieces += [space_before, form, space_after]
+    joined = "".join(pieces)
     if form_of(joined).split() == text.split():
         return spaces
     corrected, place = list(spaces), 0

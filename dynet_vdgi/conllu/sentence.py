@@ -93,13 +93,15 @@ class Sentence:
             or (self.heads is not None and len(self.heads) != n)
             or any(column and len(column) != n for column in others)
         ):
-            names = "tags", "heads", "upos", "lemmas", "xpos", "feats", "deprels"
-            wrong = [name for name in names if len(getattr(self, name) or ()) not in (0, n)] or [
-                "tags"
-            ]
-            raise UsageError(
-                f"{wrong[0]}: {len(getattr(self, wrong[0]))} for {n} words: {self.forms!r:.60}"
+            wrong = (
+                "tags"  # if no column has a wrong number of entries, it is tags that are missing
             )
+            for name in ("tags", "heads", "upos", "lemmas", "xpos", "feats", "deprels"):
+                if len(getattr(self, name) or ()) not in (0, n):
+                    wrong = name
+                    break
+            n_entries = len(getattr(self, wrong))
+            raise UsageError(f"{wrong}: {n_entries} for {n} words: {self.forms!r:.60}")
 
     def __len__(self) -> int:
         return len(self.forms)

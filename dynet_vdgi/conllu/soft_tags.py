@@ -40,11 +40,10 @@ class SoftTags:
         if not words:
             return self
         tags = tuple(dict.fromkeys([*self.tags, *(tag for _, tag, _ in words)]))
-        features = tuple(
-            dict.fromkeys(
-                [*self.features, *(f for _, _, word_features in words for f in word_features)]
-            )
-        )
+        names = dict.fromkeys(self.features)
+        for _, _, word_features in words:
+            names.update(dict.fromkeys(word_features))
+        features = tuple(names)
         chances = np.zeros((len(self.chances), len(tags)), np.float32)
         expected = np.zeros((len(self.chances), len(features)), np.float32)
         chances[:, : len(self.tags)], expected[:, : len(self.features)] = (

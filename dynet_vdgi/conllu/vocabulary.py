@@ -1,6 +1,11 @@
 """Tags and words as integers.
 
 Tag and word ids start at 1; 0 is the unknown tag or word. The decoder can generate only known tags.
+
+>>> sentences = [Sentence(("The", "dog"), ("DET", "NOUN")), Sentence(("the", "cat"), ("DET", "NOUN"))]
+>>> vocabulary = build_vocabulary(sentences, lexicalised=True, min_freq=2)
+>>> vocabulary.words, vocabulary.encode(("The", "bird"), ("DET", "NOUN"))
+(('the',), Encoded(tags=(1, 2), words=(1, 0)))
 """
 
 from __future__ import annotations

@@ -133,7 +133,8 @@ def with_columns(
 
     Raises: UsageError, CoNLL-U cannot hold a value.
     """
-    lemmas, upos, xpos, feats = map(_checked_column, range(3, 7), (lemmas, upos, xpos, feats))
+    lemmas, upos = _checked_column(3, lemmas), _checked_column(4, upos)
+    xpos, feats = _checked_column(5, xpos), _checked_column(6, feats)
     source = sentence.source
     if source is not None:
         lines = list(source.lines)
@@ -143,18 +144,20 @@ def with_columns(
                 columns = (*columns[:3], there)
             lines[row] = "\t".join((number, form, *columns, rest))
         source = replace(source, lines=tuple(lines))
-    filled = [
-        tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)
-    ]
     return replace(
         sentence,
         tags=tuple(upos),
         upos=(),
-        lemmas=filled[0],
-        xpos=filled[1],
-        feats=filled[2],
+        lemmas=_filled_column(lemmas),
+        xpos=_filled_column(xpos),
+        feats=_filled_column(feats),
         source=source,
     )
+
+
+def _filled_column(values: Sequence[str]) -> tuple[str, ...]:
+    """The column of a sentence; () if no word has a value."""
+    return tuple(values) if any(value != "_" for value in values) else ()
 
 
 def block_of(sentence: Sentence) -> str:
@@ -171,10 +174,10 @@ def block_of(sentence: Sentence) -> str:
     if sentence.heads is not None:
         heads = ["_" if head == FREE else str(head) for head in sentence.heads]
         columns = [source.lines[row].split("\t", 8)[6:8] for row in source.rows]
-        deprels = sentence.deprels or [deprel for _, deprel in columns]
-        if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(
-            deprels
-        ):
+        heads_of_source = [head for head, _ in columns]
+        deprels_of_source = [deprel for _, deprel in columns]
+        deprels = sentence.deprels or deprels_of_source
+        if heads != heads_of_source or list(deprels) != deprels_of_source:
             policy: HeadPolicy = "partial" if "_" in heads else "required"
             tree_of(BlockCheck(source.path, source.line), heads, source.rows, policy, warn)
             fresh = without_stale_notes(sentence, sentence.heads, deprels)

@@ -130,7 +130,7 @@ def path_of(name: str) -> Path:
     return plans[name]
 
 
-def load(path: Path) -> Plan:
+def load_plan(path: Path) -> Plan:
     """The plan in a TOML file. Raises: ConfigError, it cannot be read, or parts do not fit."""
     try:
         return msgspec.convert(read_toml(path, "plan"), Plan)

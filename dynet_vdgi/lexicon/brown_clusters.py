@@ -7,7 +7,16 @@ string itself is the key: read as numbers, as the paper's released code reads th
 would be one cluster.
 
 `induce` makes such clusters from text in O(N C^2) time at most, for N types and C clusters, with
-the algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2).
+the algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2). Words
+with the same neighbours share a cluster:
+
+>>> text = ["the cat sleeps", "the dog sleeps", "a cat runs", "a dog runs"]
+>>> clusters = induce([line.split() for line in text], n_clusters=3)
+>>> for bits in ("00", "01", "1"):
+...     print(bits, *(word for word, path in clusters.paths.items() if path == bits))
+00 a the
+01 runs sleeps
+1 cat dog
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Embeddings:
         return int(self.values.shape[1])
 
 
-def load(path: str, words: Sequence[str]) -> Embeddings:
+def load_vectors(path: str, words: Sequence[str]) -> Embeddings:
     """The vectors of `words` in a file: row i of the result belongs to `words[i]`.
 
     A word without a row of its own gets the row of its lower-case form, or, in fastText's own

@@ -1,5 +1,5 @@
-"""CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it
-was.
+"""CoNLL-U files with the trees of a parser (files in general are `system.files`): in order,
+in bounded memory, every other byte as it was.
 
 A file is parsed a window at a time. With several jobs, windows go to worker processes, which check,
 parse and render them; this process only cuts the file and writes. A few windows are under way at a

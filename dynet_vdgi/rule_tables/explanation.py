@@ -28,10 +28,10 @@ from dynet_vdgi.system.text_tables import aligned
 RULES, DISTANCE = "rules", "short arcs"
 """The name for the whole of a rule file without parts."""
 
-COMPARED = 300
+COMPARED_SENTENCES = 300
 """Sentences examined for the changes that a fact makes."""
 
-BARRED = 1e6
+BARRING_PENALTY = 1e6
 """Subtracted from a forbidden arc: more than the score of any tree."""
 
 Seen = tuple[Floats, list[str]]
@@ -114,7 +114,7 @@ def alternatives(potentials: Floats, heads: Sequence[int]) -> list[Alternative]:
     choices = []
     for word, head in enumerate(heads, 1):
         without = potentials.copy()
-        without[head, word] -= BARRED
+        without[head, word] -= BARRING_PENALTY
         other = eisner.best(without)[word - 1]
         choices.append(Alternative(word, head, other if other != head else -1))
     return choices
@@ -124,12 +124,16 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
     """Messages about facts whose removal would change neither the potentials nor the symbols of the
     text.
 
-    For a long text, its first COMPARED sentences decide.
+    For a long text, its first COMPARED_SENTENCES sentences decide.
     """
     if not facts:
         return []
     expected = _visible_to_teachers(Prior.of_text(rules, text, facts), text)
-    where = f"the first {COMPARED} sentences of this text" if len(text) > COMPARED else "this text"
+    where = (
+        f"the first {COMPARED_SENTENCES} sentences of this text"
+        if len(text) > COMPARED_SENTENCES
+        else "this text"
+    )
 
     def changes(others: Mapping[str, Fact]) -> bool:
         seen = _visible_to_teachers(Prior.of_text(rules, text, others), text)
@@ -157,7 +161,8 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
 def _visible_to_teachers(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
     """Everything about a prior that a teacher can see, in the first sentences."""
     return [
-        (prior.potentials(sentence), prior.view(sentence).symbols) for sentence in text[:COMPARED]
+        (prior.potentials(sentence), prior.view(sentence).symbols)
+        for sentence in text[:COMPARED_SENTENCES]
     ]
 
 

@@ -3,7 +3,7 @@
 A file of facts has lines `NAME = VALUE`. NAME is an order of words, see `orders`, and VALUE gives
 the position of its words: before, after, mixed, or the share of them that stand before. Or NAME is
 a measure that the rule table defines (see `statistics`), and VALUE its value from 0 to 1, `yes`
-for 1 and `no` for 0. `; cases N` says how many cases the fact is worth, otherwise CASES:
+for 1 and `no` for 0. `; cases N` says how many cases the fact is worth, otherwise DEFAULT_CASES:
 
     objects = before            # their verbs
     verb-initial = no
@@ -25,7 +25,7 @@ from dynet_vdgi.rule_tables.measures import Text
 from dynet_vdgi.rule_tables.rule_files import content_of
 from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.rule_tables.table import Table
-from dynet_vdgi.rule_tables.word_orders import CASES, ORDERS, YES_OR_NO, Fact, of_measures
+from dynet_vdgi.rule_tables.word_orders import DEFAULT_CASES, ORDERS, YES_OR_NO, Fact, of_measures
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.messages import of_these, there_are
 
@@ -112,7 +112,7 @@ def _fact(name: str, value: str, place: str) -> Fact:
     level = words[share] if share in words else _number(share, place, f" (or {', '.join(words)})")
     if level > 1:
         raise ConfigError(f"{place}: {share} is not from 0 to 1 (or {', '.join(words)})")
-    return Fact(level, _number(tail[1], place) if rest else CASES)
+    return Fact(level, _number(tail[1], place) if rest else DEFAULT_CASES)
 
 
 def _number(column: str, place: str, otherwise: str = "") -> float:

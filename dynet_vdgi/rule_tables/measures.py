@@ -70,7 +70,8 @@ def _cases_at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> C
 
 def _cases_at_one_edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     longer = [view.tags for view in views if view.n > 1]
-    first, last = (sum(tags[end] in groups[0].tags for tags in longer) for end in (0, -1))
+    first = sum(tags[0] in groups[0].tags for tags in longer)
+    last = sum(tags[-1] in groups[0].tags for tags in longer)
     return first, first + last
 
 

@@ -4,6 +4,15 @@ All consumers use this module. `rules` describes the tables behind it. Potential
 only their differences within a column, the possible heads of one word, have a meaning.
 
 Letters: n words, K tags that a table or the statistics mention.
+
+Two rules, and "dogs bark": the arcs from ROOT to the verb and from the verb to the noun are worth 1.
+
+>>> from dynet_vdgi.rule_tables.rules import parse_rules
+>>> prior = Prior(parse_rules("ROOT VERB 1\\nVERB NOUN 1"))
+>>> prior.potentials(Sentence(("dogs", "bark"), ("NOUN", "VERB")))[:, 1:]  # by head, ROOT first
+array([[0., 1.],
+       [0., 0.],
+       [1., 0.]])
 """
 
 from __future__ import annotations

@@ -254,12 +254,10 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     ]
     if faults:
         messages = [message for _, message in sorted(faults)]
-        more = (
-            [f"{path}: {count_of(len(messages) - MOST_FAULTS_SHOWN, 'more fault')}"]
-            if len(messages) > MOST_FAULTS_SHOWN
-            else []
-        )
-        raise ConfigError("\n".join([*messages[:MOST_FAULTS_SHOWN], *more]))
+        n_more = len(messages) - MOST_FAULTS_SHOWN
+        if n_more > 0:
+            messages[MOST_FAULTS_SHOWN:] = [f"{path}: {count_of(n_more, 'more fault')}"]
+        raise ConfigError("\n".join(messages))
     return result
 
 

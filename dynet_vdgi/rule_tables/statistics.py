@@ -72,10 +72,10 @@ class Statistics:
         """
         text, facts = [tuple(tags) for tags in tagged if len(tags) > 1], facts or {}
         conjunctions = table.reading_order if table else ()
-        begun, ended = (sum(tags[end] in conjunctions for tags in text) for end in (0, -1))
-        is_mirrored = (
-            math.log((begun + FEW_SENTENCES) / (ended + FEW_SENTENCES)) < -CLEARLY_MIRRORED
-        )
+        begun = sum(tags[0] in conjunctions for tags in text)
+        ended = sum(tags[-1] in conjunctions for tags in text)
+        log_ratio = math.log((begun + FEW_SENTENCES) / (ended + FEW_SENTENCES))
+        is_mirrored = log_ratio < -CLEARLY_MIRRORED
         if is_mirrored and facts:
             raise ConfigError(
                 "facts: word-order facts cannot be used with a text that is read backwards "

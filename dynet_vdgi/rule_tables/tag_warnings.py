@@ -21,7 +21,7 @@ logger = logging.getLogger("dynet_vdgi")
 MOST_SHOWN = 20
 """Number of tags that a message names, or says of what may have been meant."""
 
-ALIKE = 0.7
+LEAST_SIMILARITY = 0.7
 """Required similarity of a tag to the one that may have been meant, from 0 to 1."""
 
 RARE_TAG_SHARE = 0.01
@@ -84,16 +84,14 @@ def tag_warnings(counts: Mapping[str, int], rules: RuleSet) -> list[str]:
     if not strange:
         return []
     total, n_words = sum(counts.values()), sum(counts[tag] for tag in strange)
-    few = (
-        RARE_TAG_SHARE * total + 2
-        if 2 * sum(counts[tag] for tag in counts if tag.upper() in UD_TAGS) > total
-        else 0
-    )
+    # only in a text whose tags are mostly those of UD is a rare one a typo
+    n_of_ud = sum(n for tag, n in counts.items() if tag.upper() in UD_TAGS)
+    few = RARE_TAG_SHARE * total + 2 if 2 * n_of_ud > total else 0
     meant = []
     for tag in strange[:MOST_SHOWN]:
         near = tag.upper() if tag.upper() in expected else ""
         if not near and tag not in UD_TAGS and counts[tag] < few:
-            near = nearest(tag, sorted(UD_TAGS | expected), ALIKE)
+            near = nearest(tag, sorted(UD_TAGS | expected), LEAST_SIMILARITY)
         meant += [f"{near} for {tag}"] if near else []
     hint = f"; write {', '.join(meant)}?" if meant else ""
     share = f"{count_of(n_words, 'word')}, {100 * n_words / total:.1f} %"
@@ -115,10 +113,11 @@ def unknown_tags(rules: RuleSet, text_tags: Collection[str]) -> list[str]:
             lines.setdefault(tag, number)
     named = []
     for tag in unknown[:MOST_SHOWN]:
-        meant = (
-            f"; did you mean '{tag.upper()}'?" if tag.upper() in near else did_you_mean(tag, near)
-        )
-        named.append(f"{tag} ({f'line {lines[tag]}' if tag in lines else 'a class'}{meant})")
+        meant = did_you_mean(tag, near)
+        if tag.upper() in near:
+            meant = f"; did you mean '{tag.upper()}'?"
+        place = f"line {lines[tag]}" if tag in lines else "a class"
+        named.append(f"{tag} ({place}{meant})")
     more = f", and {len(unknown) - MOST_SHOWN:,} more" if len(unknown) > MOST_SHOWN else ""
     return [f"rules: neither tags of UD nor of the text: {', '.join(named)}{more}"]
 

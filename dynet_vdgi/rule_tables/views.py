@@ -15,7 +15,7 @@ from dynet_vdgi.system.array_types import Flags, Ints
 
 NO_VALUE = "_"
 
-WORDS = 1_500
+WORDS_AT_ONCE = 1_500
 """Words that the parts look at together: few enough for arrays of all their arcs to stay in a
 cache."""
 
@@ -115,12 +115,12 @@ class SideBySide:
 
     @classmethod
     def of(cls, views: Sequence[View]) -> Iterator[tuple[list[int], SideBySide]]:
-        """Views with words, those of similar length together, about WORDS words at a time, and
+        """Views with words, those of similar length together, about WORDS_AT_ONCE words at a time, and
         their places."""
         some: list[int] = []
         for k in sorted((k for k, view in enumerate(views) if view.n), key=lambda k: views[k].n):
             n = views[k].n
-            if some and (n > 1.2 * views[some[0]].n + 1 or n * len(some) >= WORDS):
+            if some and (n > 1.2 * views[some[0]].n + 1 or n * len(some) >= WORDS_AT_ONCE):
                 yield some, cls([views[j] for j in some])
                 some = []
             some.append(k)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-CASES = 200.0
+DEFAULT_CASES = 200.0
 """The default number of cases a fact is worth: more than a small text, less than a large one."""
 
 SIDES_OF_HEADS = {"before": 1.0, "after": 0.0, "mixed": 0.5}
@@ -26,7 +26,7 @@ class Fact:
     """A known share, and how many cases this knowledge is worth."""
 
     value: float
-    cases: float = CASES
+    cases: float = DEFAULT_CASES
 
     def combined_share(self, value: float, cases: float) -> float:
         """The combined share, if this many `cases` have this value."""

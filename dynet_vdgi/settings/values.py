@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import (
     Annotated,
@@ -101,7 +101,7 @@ def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: 
     for key, value in values.items():
         name = f"{section}.{key}".lstrip(".")
         if key not in hints:
-            raise ConfigError(f"config: {_unknown(section, str(key), value, kind, recipe)}")
+            raise ConfigError(f"config: {_unknown_name(section, str(key), value, kind, recipe)}")
         hint = hints[key]
         if not _is_section(hint):
             checked[key] = _value(name, hint, value, "config")
@@ -121,70 +121,77 @@ def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: 
     return kind(**checked)
 
 
-def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
+def _unknown_name(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
     """The message about a name that its section does not have."""
     name = f"{section}.{key}".lstrip(".")
-    if "." in key:
-        opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
-        return f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
-    # of a section that the recipe lacks, its first key
     if isinstance(value, Mapping) and not section and value:
+        # a section that the recipe lacks: the message is about its first key
         name = f"{key}.{next(iter(value))}"
     places = every_setting()
-    if any(place.name == name for place in places):
-        return _of_another_kind(name, section, kind, recipe)
     sections = list(dict.fromkeys(place.section for place in places if place.section))
-    if not section and key not in sections:
+    if "." in key:
+        opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
+        message = f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
+    elif any(place.name == name for place in places):
+        message = _of_another_kind(name, section, kind, recipe)
+    elif not section and key not in sections:
         keys = ("recipe", *Settings.__struct_fields__)
-        return f"no section '{key}'{did_you_mean(key, [*sections, *keys])}"
-    if "." not in name:
+        message = f"no section '{key}'{did_you_mean(key, [*sections, *keys])}"
+    elif "." not in name:
         of_recipe = [place.name for place in places if recipe in place.recipes]
-        return f"no key '{name}'{did_you_mean(name, of_recipe)}"
-    return f"no key '{name}'{_meant(name, section, key, kind, recipe)}"
+        message = f"no key '{name}'{did_you_mean(name, of_recipe)}"
+    else:
+        message = f"no key '{name}'{_nearest_setting(name, section, key, kind, recipe)}"
+    return message
 
 
 def _of_another_kind(name: str, section: str, kind: type[Section], recipe: str) -> str:
     """The message about a setting that other recipes, or other kinds of its section, have."""
     places = [place for place in every_setting() if place.name == name]
-    recipes = dict.fromkeys(
-        r for place in places if recipe not in place.recipes for r in place.recipes
-    )
-    if recipes:
-        return f"'{name}' {_of_others(recipes, recipe)}"
+    of_others = [place for place in places if recipe not in place.recipes]
+    if of_others:
+        return f"'{name}' {_of_other_recipes(_recipes_of(of_others), recipe)}"
     tags = dict.fromkeys(f"{section}.kind={place.kind.__struct_config__.tag}" for place in places)
-    return (
-        f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
-    )
+    kind_here = kind.__struct_config__.tag
+    return f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind_here}"
 
 
-def _meant(name: str, section: str, key: str, kind: type[Section], recipe: str) -> str:
-    """The end of the message about an unknown setting of a section: the one that may be meant."""
+def _recipes_of(places: Iterable[SettingPlace]) -> list[str]:
+    """The recipes that have one of these settings, in their order."""
+    recipes: dict[str, None] = {}
+    for place in places:
+        recipes.update(dict.fromkeys(place.recipes))
+    return list(recipes)
+
+
+def _nearest_setting(name: str, section: str, key: str, kind: type[Section], recipe: str) -> str:
+    """The end of the message about an unknown setting of a section: the one that may be meant.
+
+    That is a setting of this name elsewhere in the recipe, else one of a similar name in the
+    section, else one of a similar name in the section as another recipe has it.
+    """
     places = every_setting()
     of_recipe = [place for place in places if recipe in place.recipes]
     unknown, of_section = name.rpartition(".")[2], section or key
     elsewhere = [place.name for place in of_recipe if place.key == unknown]
     if elsewhere:
         return f"; did you mean '{elsewhere[0]}'?"
-    within = (
-        kind.__struct_fields__
-        if section
-        else [place.key for place in of_recipe if place.section == key]
-    )
+    within: Sequence[str] = kind.__struct_fields__
+    if not section:
+        within = [place.key for place in of_recipe if place.section == key]
     if near := nearest(unknown, within):
         return f"; did you mean '{of_section}.{near}'?"
     in_others = [place for place in places if place.section == of_section]
     if near := nearest(unknown, [place.key for place in in_others], 0.6):
-        recipes = dict.fromkeys(
-            r for place in in_others if place.key == near for r in place.recipes
-        )
-        return f"; '{of_section}.{near}' {_of_others(recipes, recipe)}"
+        recipes = _recipes_of(place for place in in_others if place.key == near)
+        return f"; '{of_section}.{near}' {_of_other_recipes(recipes, recipe)}"
     return ""
 
 
-def _of_others(recipes: Iterable[str], recipe: str) -> str:
+def _of_other_recipes(recipes: Sequence[str], recipe: str) -> str:
     """The end of a message about a setting that other recipes have, with a preset of the first
     one."""
-    preset = PRESETS.get(next(iter(recipes)))
+    preset = PRESETS.get(recipes[0])
     remedy = f"; try --preset {preset}" if preset else ""
     return f"is for recipe={' or recipe='.join(recipes)}, and recipe is {recipe}{remedy}"
 
@@ -261,12 +268,8 @@ def _wanted(hint: Any, value: Any) -> str:
     bare, bounds = hint, None
     if get_origin(hint) is Annotated:
         bare, bounds = get_args(hint)[:2]
-    if get_origin(bare) is tuple:  # a list of such names
-        choices = [str(choice) for choice in get_args(get_args(bare)[0])]
-        wrong = [item for item in value if item not in choices] if isinstance(value, list) else []
-        such = f'{", ".join(choices)}, such as ["{choices[0]}"]'
-        near = did_you_mean(str(wrong[0]), choices) if wrong else ""
-        return f"a list of any of {such}, not {value!r}{near}"
+    if get_origin(bare) is tuple:
+        return _wanted_list([str(choice) for choice in get_args(get_args(bare)[0])], value)
     if get_origin(bare) is Literal and isinstance(value, str):
         choices = [str(choice) for choice in get_args(bare)]
         listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
@@ -278,6 +281,14 @@ def _wanted(hint: Any, value: Any) -> str:
     if bare is float and bounds and is_number and not is_too_large:
         return f"{_range(bounds)}, not {value!r}"
     return f"{_IN_WORDS.get(bare, 'a text')}, not {value!r}"
+
+
+def _wanted_list(choices: Sequence[str], value: Any) -> str:
+    """The message that a value is no list of some of these names."""
+    wrong = [item for item in value if item not in choices] if isinstance(value, list) else []
+    near = did_you_mean(str(wrong[0]), choices) if wrong else ""
+    such = f'{", ".join(choices)}, such as ["{choices[0]}"]'
+    return f"a list of any of {such}, not {value!r}{near}"
 
 
 def _range(bounds: Meta) -> str:

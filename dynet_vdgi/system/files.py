@@ -1,4 +1,6 @@
-"""Opening, writing and finding files: `-` and `.gz` are understood, faults name their place.
+"""Opening, writing and finding files of any kind: `-` and `.gz` are understood, faults name their
+place. (`parser.files` parses CoNLL-U files; `words.tagger.files` and `words.tokeniser.files` say
+what is in the files of learnt taggers and tokenisers.)
 
 A written file appears under its name only when it is complete, so an interrupted or failing run
 never leaves half a file, nor damages the file that it was to replace.
@@ -32,7 +34,7 @@ AnyPath = str | os.PathLike[str]
 
 STANDARD = "-"  # standard input or output, depending on the direction
 
-CHUNK = 1 << 16  # bytes
+CHUNK_BYTES = 1 << 16  # bytes
 
 _OPEN_FILES = ("/dev/fd", "/proc/self/fd")
 
@@ -219,11 +221,11 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
             if opened != 1:
                 file = os.dup(opened) if opened is not None else name
                 with writing(name, "nothing was kept"), open(file, "wb") as device:
-                    shutil.copyfileobj(spool, device, CHUNK)
+                    shutil.copyfileobj(spool, device, CHUNK_BYTES)
                 return
             sys.stdout.flush()
             if hasattr(sys.stdout, "buffer"):
-                shutil.copyfileobj(spool, sys.stdout.buffer, CHUNK)
+                shutil.copyfileobj(spool, sys.stdout.buffer, CHUNK_BYTES)
             else:  # a text stream put in its place
                 sys.stdout.write(spool.read().decode())
             sys.stdout.flush()
@@ -356,7 +358,7 @@ def sha256(path: AnyPath) -> str:
     try:
         with open(path, "rb") as handle:
             digest = hashlib.sha256()
-            while chunk := handle.read(CHUNK):
+            while chunk := handle.read(CHUNK_BYTES):
                 digest.update(chunk)
     except OSError as error:
         raise DataError(os.fspath(path), None, f"cannot be read: {error.strerror}") from None

@@ -12,6 +12,18 @@ or RIGHT, where a child stands, seen from its head; `valence` is 0 for the first
 
 Compiling takes seconds, and longer with each array and each call of a function: hence large arrays,
 loops over the sides, and a single kernel.
+
+Of "dogs bark", tags 0 and 1, there are two trees. Under the uniform model each has probability
+1/2 (root) * 1/2 * 1/2 (go on, choose the child) * 1/2 ** 4 (stop on both sides of both words), so
+that Z is 1/64, and each of the two arcs between the words is in half of the trees:
+
+>>> from dynet_vdgi.unsupervised.dmv_model import DmvModel, Packed
+>>> text = Packed.of([[0, 1]], [np.zeros((3, 3))], n_tags=2)
+>>> counts, log_z = DmvModel.uniform(2).expected(text)
+>>> round(1 / math.exp(log_z)), counts.choose[0, RIGHT, 0].tolist()
+(64, [0.0, 0.5])
+>>> DmvModel.uniform(2).all_marginals(text)[0].round(2).tolist()  # by head, ROOT first
+[[0.5, 0.5], [0.0, 0.5], [0.5, 0.0]]
 """
 
 from __future__ import annotations

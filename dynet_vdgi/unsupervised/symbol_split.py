@@ -59,6 +59,10 @@ def split(
     """The split symbols that are frequent enough, sorted, each with the symbol it was split from.
 
     rows and parts: the symbols of each sentence's words, and these symbols split further.
+
+    >>> rows = [["ADP", "NOUN"], ["ADP", "NOUN"]]
+    >>> split(rows, [["ADP=in", "NOUN"], ["ADP=in", "NOUN=in"]], least=2)
+    {'ADP=in': 'ADP'}
     """
     times: dict[str, int] = {}
     parent: dict[str, str] = {}

@@ -18,7 +18,7 @@ from annotating import journal_of
 
 from dynet_vdgi.conllu import faults, formats, penn, raw_documents, raw_text, raw_writing, reading
 from dynet_vdgi.conllu.blocks import Block, items
-from dynet_vdgi.conllu.head_rules import load as load_heads
+from dynet_vdgi.conllu.head_rules import load_head_rules as load_heads
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.converters import conversion
@@ -386,14 +386,14 @@ TARGETS: dict[str, Target] = {
     "presets": Target(
         _files("presets/*.toml"), lambda path: presets.load_settings(str(path)), ".toml"
     ),
-    "plans": Target(_short_plans, plan.load, ".toml"),
+    "plans": Target(_short_plans, plan.load_plan, ".toml"),
     "vectors": Target(
         lambda: [
             b"2 3\na 1 2 3\nb .5 1e-3 4\n",
             b"a 1 2\nb 3 4\nc d 5 6\n",
             b"2 2\na " + bytes(8) + b"\nb " + bytes(8),
         ],
-        lambda path: vectors.load(str(path), ["a", "b"]),
+        lambda path: vectors.load_vectors(str(path), ["a", "b"]),
     ),
     "clusters": Target(lambda: [b"0\ta\t3\n10\tb\t2\n11\tc\t1\n"], brown_clusters.read),
     "penn": Target(

@@ -11,7 +11,7 @@ The last two get k sentences at once, because NumPy is as quick with many as wit
 over the few words that they concern, not over sentences.
 
 `text.findings[setting.name]` holds the setting's own findings. Order matters for `read` only, and
-is that of `KINDS` in the package.
+is that of `KINDS_BY_NAME` in the package.
 """
 
 from __future__ import annotations

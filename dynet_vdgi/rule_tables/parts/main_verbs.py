@@ -31,7 +31,7 @@ MOST_EVIDENCE = 1.5
 
 HALF_WEIGHT_CASES = 3.0  # this many cases get half of full weight
 
-LETTERS = 2
+ENDING_LETTERS = 2
 
 SHOWN_BY = ("VerbForm", "Mood", "Aspect", "Tense", "Case", "Morph")
 
@@ -44,7 +44,8 @@ def forms_of(view: View, verb: int, setting: Setting) -> list[str]:
         end += 1
     last = view.forms[end]
     forms = [
-        ("v" if end == verb else "a") + (last if len(last) <= LETTERS else "-" + last[-LETTERS:])
+        ("v" if end == verb else "a")
+        + (last if len(last) <= ENDING_LETTERS else "-" + last[-ENDING_LETTERS:])
     ]
     shown = _features_of_form(view.feats[verb])
     return [*forms, shown] if shown else forms
@@ -79,24 +80,17 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
     if not n_alone or n_alone == n_verbs:
         return {}
     average = n_alone / n_verbs
-    return {
-        form: round(
-            math.log(
-                (alone[form] + HALF_WEIGHT_CASES * average) / (count + HALF_WEIGHT_CASES) / average
-            ),
-            4,
-        )
-        for form, count in sorted(every.items())
-        if count > 1
-    }
+    scores = {}
+    for form, count in sorted(every.items()):
+        if count > 1:
+            share = (alone[form] + HALF_WEIGHT_CASES * average) / (count + HALF_WEIGHT_CASES)
+            scores[form] = round(math.log(share / average), 4)
+    return scores
 
 
 def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    form_scores, are_verbs, scores = (
-        text.findings[setting.name],
-        np.zeros(roots.shape, bool),
-        np.zeros(roots.shape),
-    )
+    form_scores = text.findings[setting.name]
+    are_verbs, scores = np.zeros(roots.shape, bool), np.zeros(roots.shape)
     for s, view in enumerate(views.views):
         verbs = _verbs(view, setting)
         for verb in verbs if len(verbs) > 1 else ():
@@ -104,9 +98,8 @@ def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: F
                 form_scores[form] for form in forms_of(view, verb, setting) if form in form_scores
             ]
             if evidence:
-                scores[s, verb] = setting.weight * max(
-                    -MOST_EVIDENCE, min(MOST_EVIDENCE, sum(evidence) / len(evidence))
-                )
+                mean = sum(evidence) / len(evidence)
+                scores[s, verb] = setting.weight * max(-MOST_EVIDENCE, min(MOST_EVIDENCE, mean))
             are_verbs[s, verb] = True
     roots += scores
     both = are_verbs[:, :, None] & are_verbs[:, None]

@@ -36,7 +36,7 @@ FARTHEST_WORDS = 3
 
 FEW_CASES = 2
 
-WEAKLY = 0.3
+SHARE_OF_WEAK_CASE = 0.3
 
 EDGE = ""
 
@@ -131,7 +131,9 @@ def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
     score: float = text.findings[setting.name].get(marker, 0.0)
     if case := case_of(feats):
         is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")
-        score += setting.number("case", 0.0) * (1.0 if is_good else -WEAKLY if is_weak else -1.0)
+        score += setting.number("case", 0.0) * (
+            1.0 if is_good else -SHARE_OF_WEAK_CASE if is_weak else -1.0
+        )
     return max(-MOST_EVIDENCE, min(MOST_EVIDENCE, score))
 
 

@@ -30,13 +30,13 @@ FULL_SHARE = 0.1
 
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     nominals, particles = setting.groups[0].tags, setting.names("particle")
-    has_particle = [
-        last_morph(xpos) in particles
-        for v in views
-        for tag, xpos in zip(v.tags, v.xpos)
-        if tag in nominals
-    ]
-    return round(min(1.0, sum(has_particle) / max(1, len(has_particle)) / FULL_SHARE), 4)
+    n_nominals = n_with_particle = 0
+    for view in views:
+        for tag, xpos in zip(view.tags, view.xpos):
+            if tag in nominals:
+                n_nominals += 1
+                n_with_particle += last_morph(xpos) in particles
+    return round(min(1.0, n_with_particle / max(1, n_nominals) / FULL_SHARE), 4)
 
 
 def _read(views: SideBySide, setting: Setting, text: Text) -> None:

@@ -170,7 +170,15 @@ def _measure_copulas(views: Sequence[View], setting: Setting, text: Text) -> lis
 
 
 def predicate_of(tags: Sequence[str], copula: int) -> int:
-    """The word beside a copula that is its predicate; -1: none."""
+    """The word beside a copula that is its predicate; -1: none.
+
+    In "she is a good teacher" it is the noun; in "she is sleeping" there is none:
+
+    >>> predicate_of(["PRON", "AUX", "DET", "ADJ", "NOUN"], copula=1)
+    4
+    >>> predicate_of(["PRON", "AUX", "VERB"], copula=1)
+    -1
+    """
     n, place = len(tags), copula + 1
     while place < n and tags[place] in ("ADV", "PART", "DET", "PRON", "NUM"):
         place += 1
