@@ -348,8 +348,8 @@ class Driver:
         After half a minute it is as it is: a key may have been refused, and a person would look
         again.
         """
-        found: Shown = self.page.evaluate(QUIET, edits)
-        return found
+        after: Shown = self.page.evaluate(QUIET, edits)
+        return after
 
     def change(self, kind: str, keys: Keys, shown: Shown) -> Shown:
         """Presses keys that change the sentence, and returns it afterwards."""
@@ -361,11 +361,11 @@ class Driver:
             if self.page.locator("#choice").is_visible():
                 self.press(kind, keys[-1:])
         turns = len(keys) if keys[0] in (".", ",") or keys[0].startswith("Shift+") else 1
-        found = self.shown(shown["edits"] + turns)
+        after = self.shown(shown["edits"] + turns)
         if self.page.locator("#choice").is_visible():  # refused: the tree has changed meanwhile
             self.press(kind, ["Enter" if ":" in "".join(keys) else "Escape"])
-            found = self.shown()
-        return found
+            after = self.shown()
+        return after
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -428,10 +428,10 @@ def correct_columns(driver: Driver, gold: Sentence) -> None:
             while shown["words"][place - 1][name] != goal:
                 driver.go(shown, place)
                 all_ways = ways(driver, shown, name, goal)
-                found = [way for way in all_ways if way not in failed] or all_ways
+                untried = [way for way in all_ways if way not in failed] or all_ways
                 failed.append(
                     min(
-                        found,
+                        untried,
                         key=partial(left_cost, box=COLUMNS[name][0] if driver.box == name else ""),
                     )
                 )
@@ -497,28 +497,28 @@ def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
         letter = next(letter for letter, tag in letters.items() if tag == goal)
         return [[turn] * _turns(present, goal, ring, 1), [box, letter]]
     ring = driver.get(f"values/{shown['id']}?word={driver.place}&what={name}")["values"]
-    found = [[turn] * _turns(present, goal, ring, 1)] if goal in ring else []
+    shortest_ways = [[turn] * _turns(present, goal, ring, 1)] if goal in ring else []
     others = [value for value in ring if value != present]
     has_digits = name == "lemma" and re.search("[0-9]", word["form"])
     if goal in others[:9] and not has_digits:
-        found.append([box, str(others.index(goal) + 1)])
+        shortest_ways.append([box, str(others.index(goal) + 1)])
     if name == "lemma":
         proposed = present if present != "_" else word["form"]
         written = edited(proposed, goal)
-        found.append([box, *written, "Enter"])
+        shortest_ways.append([box, *written, "Enter"])
         if by_option := driver.page.evaluate(LEMMA, [goal, word["form"], proposed, others]):
-            found.append([box, *by_option])
+            shortest_ways.append([box, *by_option])
     elif goal == "_":
-        found.append([box, "_", "Enter"])
+        shortest_ways.append([box, "_", "Enter"])
     elif name == "xpos":
-        found.append([box, *driver.page.evaluate(XPOS, [goal, present, ring])])
+        shortest_ways.append([box, *driver.page.evaluate(XPOS, [goal, present, ring])])
     else:
         if driver.place > 1 and shown["words"][driver.place - 2]["feats"] == goal:
-            found.append([box, "0"])
+            shortest_ways.append([box, "0"])
         if by_values := driver.page.evaluate(FEATURES, [goal, present, ring]):
-            found.append([box, *by_values])
-        found.append([box, *goal, "Enter"])
-    return found
+            shortest_ways.append([box, *by_values])
+        shortest_ways.append([box, *goal, "Enter"])
+    return shortest_ways
 
 
 def edited(present: str, goal: str) -> Keys:
@@ -627,10 +627,10 @@ def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[d
     gold = list(read(path, heads="required"))
     count = min(arguments.sentences, len(gold))
     with tempfile.TemporaryDirectory() as folder:
-        own = Path(folder) / ("own.txt" if arguments.text else "own.conllu")
+        opened_file = Path(folder) / ("own.txt" if arguments.text else "own.conllu")
         lines = [GoldTokens.of(one).text + "\n" for one in gold] if arguments.text else [bare(path)]
-        own.write_text("".join(lines), encoding="utf-8")
-        with opened(own, every, arguments.preset, *["--lines"] * arguments.text) as driver:
+        opened_file.write_text("".join(lines), encoding="utf-8")
+        with opened(opened_file, every, arguments.preset, *["--lines"] * arguments.text) as driver:
             if not arguments.text:
                 wait_for_lesson(driver, 0, every)
             while done < count:
@@ -643,22 +643,23 @@ def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[d
                     wait_for_lesson(driver, done, every)
                 wait_for(lambda: driver.shown()["number"] != number)  # noqa: B023
         if arguments.whole or arguments.text:
-            out = own.with_name("out.conllu")
+            out = opened_file.with_name("out.conllu")
             command = [
                 *VDGI,
                 "annotate",
-                str(own.with_suffix(".conllu")),
+                str(opened_file.with_suffix(".conllu")),
                 "--finished",
                 "--export",
                 str(out),
             ]
             subprocess.run(command, check=True)
             print(
-                f"{name}: {compared(list(read(out, heads='required')), gold[:count], arguments.text)}"
+                f"{name}: "
+                + compared(list(read(out, heads="required")), gold[:count], arguments.text)
             )
 
 
-def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool) -> str:
+def compared(annotated: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool) -> str:
     """In how many sentences all lines are equal, and the cells that are not, by column.
 
     Of sentences from text neither comments nor DEPS are compared, and of MISC only SpaceAfter=No.
@@ -673,11 +674,11 @@ def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool)
             ]
         return columns
 
-    pairs = [(lines(a), lines(b)) for a, b in zip(found, gold)]
+    pairs = [(lines(a), lines(b)) for a, b in zip(annotated, gold)]
     other = Counter(
         k
-        for mine, its in pairs
-        for a, b in zip(mine, its)
+        for mine, theirs in pairs
+        for a, b in zip(mine, theirs)
         for k, (x, y) in enumerate(zip(a, b), 1)
         if x != y
     )

@@ -86,10 +86,10 @@ class Requests:
         headers = {"Origin": f"http://{self._parts.netloc}", "Content-Type": "application/json"}
         body = None if content is None else json.dumps(content)
         connection.request(method, self._parts.path + path, body, headers)
-        found = connection.getresponse()
-        answer = json.loads(found.read())
+        response = connection.getresponse()
+        answer = json.loads(response.read())
         connection.close()
-        return found.status, answer
+        return response.status, answer
 
     def get(self, path: str) -> Any:
         """An answer that must be good."""
@@ -102,8 +102,8 @@ class Requests:
         """Makes a change, and looks again where the program has parsed meanwhile; returns the
         sentence."""
         while True:
-            found = self.get(f"sentence/{number}")
-            order = {"sentence": number, "edits": found["edits"], "version": found["version"]}
+            state = self.get(f"sentence/{number}")
+            order = {"sentence": number, "edits": state["edits"], "version": state["version"]}
             asked = {**order, "what": what, "word": word, "value": value, "anyway": True}
             start = time.perf_counter()
             status, answer = self._answer("POST", "change", asked)
@@ -161,8 +161,8 @@ def rows(sentence: Sentence) -> list[tuple[str, ...]]:
         tuple(line.split("\t")[:2]) for line in sentence.source.lines if "-" in line.split("\t")[0]
     ]
     heads = map(str, sentence.heads or ())
-    kept = [each for each in ranges if not each[0].startswith("#")]
-    return [*kept, *zip(sentence.forms, sentence.tags, heads, sentence.deprels)]
+    range_rows = [each for each in ranges if not each[0].startswith("#")]
+    return [*range_rows, *zip(sentence.forms, sentence.tags, heads, sentence.deprels)]
 
 
 def from_text(gold: list[Sentence], out: str, every: int) -> Counter[str]:
@@ -187,9 +187,9 @@ def from_text(gold: list[Sentence], out: str, every: int) -> Counter[str]:
             assert running.stdout is not None
             page = Requests(running.stdout.readline().strip())
             for number, sentence in enumerate(gold):
-                own = page.get(f"next?number={number}")["next"]
-                tokenised(page, own, tokens[number])
-                corrected(page, own, sentence)
+                page_number = page.get(f"next?number={number}")["next"]
+                tokenised(page, page_number, tokens[number])
+                corrected(page, page_number, sentence)
         finally:
             running.terminate()
             running.wait(60)
@@ -212,9 +212,11 @@ def main() -> None:
     at_start = conditions()
     gold = list(read(arguments.file, heads="required"))[: arguments.sentences]
     made = from_text(gold, arguments.out, arguments.every)
-    found = list(read(arguments.out, heads="required"))
-    same = sum(rows(a) == rows(b) for a, b in zip(found, gold)) if len(found) == len(gold) else 0
-    texts = sum(GoldTokens.of(a).text == GoldTokens.of(b).text for a, b in zip(found, gold))
+    annotated = list(read(arguments.out, heads="required"))
+    same = 0
+    if len(annotated) == len(gold):
+        same = sum(rows(a) == rows(b) for a, b in zip(annotated, gold))
+    texts = sum(GoldTokens.of(a).text == GoldTokens.of(b).text for a, b in zip(annotated, gold))
     print(at_start)
     n_words = sum(map(len, gold))
     table = [

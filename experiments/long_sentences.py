@@ -143,7 +143,7 @@ def decoded(
     trainer: Trainer, dev: Sequence[Sentence], tables: dict[str, list[Floats]], n_samples: int
 ) -> Found:
     """The trees that each decoding chooses; gold ones are left out if some have crossing arcs."""
-    sampled, found = (
+    sampled, trees_by_decoding = (
         sampling(np.random.default_rng(trainer.settings.seed)),
         defaultdict(dict[int, Any]),
     )
@@ -185,17 +185,23 @@ def decoded(
                     ]
                     pairs["gold"] = (np.array(heads), forced.log_q[0])
                 for name, (tree, value) in pairs.items():
-                    found[name][k] = (tree, value, np.heaviside(value - log_q[0] - 1e-3, 0))
+                    trees_by_decoding[name][k] = (
+                        tree,
+                        value,
+                        np.heaviside(value - log_q[0] - 1e-3, 0),
+                    )
     return {
-        name: [of[k] for k in range(len(dev))] for name, of in found.items() if len(of) == len(dev)
+        name: [of[k] for k in range(len(dev))]
+        for name, of in trees_by_decoding.items()
+        if len(of) == len(dev)
     }
 
 
 def figures(
-    dev: Sequence[Sentence], rules: Sequence[Floats], found: Found
+    dev: Sequence[Sentence], rules: Sequence[Floats], trees_by_decoding: Found
 ) -> Iterator[dict[str, Any]]:
     """The figures of each decoding and bucket."""
-    for decoding, trees in found.items():
+    for decoding, trees in trees_by_decoding.items():
         sums = defaultdict(list)
         for sentence, table, (heads, log_q, above) in zip(dev, rules, trees):
             n, tree, places = len(sentence), np.array(heads), np.arange(1, len(sentence) + 1)
@@ -260,19 +266,21 @@ def print_tables(rows: Sequence[dict[str, Any]]) -> None:
         cells: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        own = [row for row in rows if row["data"] == data]
-        for row, figure in ((row, figure) for row in own for figure in SCALES if row[figure]):
+        of_data = [row for row in rows if row["data"] == data]
+        for row, figure in ((row, figure) for row in of_data for figure in SCALES if row[figure]):
             cells[f"{row['setting']}: {row['decoding']}"][figure, row["bucket"]].append(
                 float(row[figure])
             )
-        sizes = {row["bucket"]: row["sentences"] for row in own}
+        sizes = {row["bucket"]: row["sentences"] for row in of_data}
         header = [
             "DDA / rule arcs, %",
             *(f"{bucket} ({sizes.get(bucket, 0)})" for bucket in BUCKETS),
         ]
         body = []
         for name, values in cells.items():
-            mean = {key: statistics.fmean(found) for key, found in values.items()}
+            mean = {
+                key: statistics.fmean(figures_of_cell) for key, figures_of_cell in values.items()
+            }
             pairs = [
                 [mean.get((figure, bucket), np.nan) for figure in ("dda", "rule arcs")]
                 for bucket in BUCKETS

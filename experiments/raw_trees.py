@@ -55,7 +55,7 @@ Parse = Callable[[str], str]
 """From raw text to CoNLL-U."""
 
 
-def own(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
+def our_chain(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
     """Our chain, learnt from tagged sentences, or from trees, and from raw text."""
     has_trees, preset = (
         system.endswith("trees"),
@@ -89,11 +89,11 @@ def without_heads(block: str) -> str:
 
 def packed(networks: list[str], folder: Path) -> dict[str, Path]:
     """Model files of the networks of --universal, by language."""
-    found = by_language(networks)
-    paths = {name: folder / f"{Path(name).stem}.vdgi" for name in found.values()}
+    networks_of = by_language(networks)
+    paths = {name: folder / f"{Path(name).stem}.vdgi" for name in networks_of.values()}
     for name, path in paths.items():
         model_file.save(path, pack(load_network(Path(name)), {}))
-    return {code: paths[name] for code, name in found.items()}
+    return {code: paths[name] for code, name in networks_of.items()}
 
 
 def main() -> None:
@@ -140,12 +140,12 @@ def main() -> None:
                     continue
                 start = time.process_time()
                 if system == "udpipe":
-                    kept = f"{files.name}-{arguments.sentences}-e{arguments.epochs}-all.udpipe"
+                    file_name = f"{files.name}-{arguments.sentences}-e{arguments.epochs}-all.udpipe"
                     parse, learning = udpipe_model(
-                        trees, arguments.models / kept, arguments.epochs, "", ""
+                        trees, arguments.models / file_name, arguments.epochs, "", ""
                     )
                 else:
-                    parse = own(
+                    parse = our_chain(
                         system, trees if system.endswith("trees") else tagged, more, network
                     )
                     learning = time.process_time() - start

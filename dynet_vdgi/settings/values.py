@@ -3,7 +3,7 @@
 >>> try:
 ...     from_dict({"recipe": "taught", "teacher": {"iteration": 3}})
 ... except ConfigError as error:
-...     print(*str(error).split("; "), sep="\n")
+...     print(*str(error).split("; "), sep="\\n")
 config: no key 'teacher.iteration'
 did you mean 'teacher.iterations'?
 """
