@@ -16,8 +16,8 @@ relations written out in full. Languages that are in --rows are not measured aga
 --whole corrects punctuation, too, and all columns, word after word; the export is compared with
 gold. --text does so from the treebank's text, one sentence a line, without a tagger:
 
-    python experiments/annotate_keys.py --data UD --language ta ta_ttb-ud-test.conllu --text --sentences 10 \\
-        --rows rows.jsonl
+    python experiments/annotate_keys.py --data UD --language ta ta_ttb-ud-test.conllu --text \\
+        --sentences 10 --rows rows.jsonl
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ FEATURES = """async ([goal, present, bundles]) => {
   let best = null;
   const weigh = (typed) => { // without a blank before it, a digit takes what has this number
     const k = offers(typed, present, bundles).indexOf(goal);
-    const keys = [...typed.replace(/^[0-9]/, " $&"), ...Array(Math.max(0, k)).fill("ArrowDown"), "Enter"];
+    const downs = Array(Math.max(0, k)).fill("ArrowDown");
+    const keys = [...typed.replace(/^[0-9]/, " $&"), ...downs, "Enter"];
     if (k >= 0 && (!best || keys.length < best.length)) best = keys;
   };
   const letters = own.map((one) => value(one).toLowerCase());
@@ -91,28 +92,36 @@ FEATURES = """async ([goal, present, bundles]) => {
     for (const n of [1, 2, 3]) weigh(one.slice(0, n));
     for (const other of letters.slice(k + 1)) {
       weigh(one[0] + other[0]);
-      for (const [n, m] of [[1, 1], [2, 1], [1, 2]]) weigh(`${one.slice(0, n)} ${other.slice(0, m)}`);
+      for (const [n, m] of [[1, 1], [2, 1], [1, 2]]) {
+        weigh(`${one.slice(0, n)} ${other.slice(0, m)}`);
+      }
     }
   }
   const change = (start, from) => {
     const now = parts(from);
     const gone = now.filter((one) => !own.some((other) => name(other) === name(one)));
     let typed = start;
-    for (const one of [...own.filter((one) => !now.includes(one)), ...gone.map((one) => `-${one}`)]) {
+    const added = own.filter((one) => !now.includes(one));
+    for (const one of [...added, ...gone.map((one) => `-${one}`)]) {
       const sign = one[0] === "-" ? "-" : "";
       const [n, v] = [name(one).replace("-", ""), value(one)].map((text) => text.toLowerCase());
       const k = now.findIndex((other) => name(other).toLowerCase() === n);
       if (k >= 0) now.splice(k, 1);
       if (!sign) now.push(one);
-      const some = v.includes(",") ? [1, 2, 3].map((m) => v.split(",").map((each) => each.slice(0, m)).join(",")) : [];
+      const begun = (m) => v.split(",").map((each) => each.slice(0, m)).join(",");
+      const some = v.includes(",") ? [1, 2, 3].map(begun) : [];
       const pieces = [1, 2, 3, 4].flatMap((k) => [sign + v.slice(0, k), sign + n.slice(0, k)]);
-      const both = [1, 2, 3].flatMap((k) => [1, 2, 3].map((m) => `${n.slice(0, k)}=${v.slice(0, m)}`));
-      const whole = [1, 2, 3, 4].flatMap((k) => [v, ...some].map((its) => `${n.slice(0, k)}=${its}`));
+      const both = [1, 2, 3].flatMap(
+        (k) => [1, 2, 3].map((m) => `${n.slice(0, k)}=${v.slice(0, m)}`));
+      const whole = [1, 2, 3, 4].flatMap(
+        (k) => [v, ...some].map((its) => `${n.slice(0, k)}=${its}`));
       if (!sign) pieces.push(one, ...both, ...whole);
       const goal = String([...now].sort());
       const ways = [...pieces, ...pieces.map((piece) => ` ${piece}`)].map((piece) => {
-        const k = composed(`${typed}${piece}`, present, bundles).findIndex((one) => String(parts(one).sort()) === goal);
-        return { piece, cost: k < 0 ? Infinity : piece.length + 3 * k + (piece.trim() === one ? 2 : 0) };
+        const offered = composed(`${typed}${piece}`, present, bundles);
+        const k = offered.findIndex((one) => String(parts(one).sort()) === goal);
+        const cost = piece.length + 3 * k + (piece.trim() === one ? 2 : 0);
+        return { piece, cost: k < 0 ? Infinity : cost };
       });
       const best = ways.reduce((a, b) => (b.cost < a.cost ? b : a));
       if (best.cost === Infinity) return;
@@ -131,10 +140,13 @@ XPOS = """async ([goal, present, known]) => {
   const parts = (xpos) => (/[:.,|]/.test(xpos) ? xpos.split(/[:.,|]/) : [...xpos]);
   const [own, now] = [parts(goal), parts(present === "_" ? known[0] ?? "" : present)];
   const isNumber = (part) => Number(/^[0-9]/.test(part));
-  const others = own.filter((part, k) => part !== now[k] && part).sort((a, b) => isNumber(a) - isNumber(b));
+  const changed = own.filter((part, k) => part !== now[k] && part);
+  const others = changed.sort((a, b) => isNumber(a) - isNumber(b));
   const pieces = [1, 2, 3].map((n) => others.map((part) => part.slice(0, n).toLowerCase()));
   const typed = pieces.flatMap((some) => [some.join(""), some.join(" ")]);
-  for (let n = 1; n <= goal.length; n++) typed.push(goal.slice(0, n), goal.slice(0, n).toLowerCase());
+  for (let n = 1; n <= goal.length; n++) {
+    typed.push(goal.slice(0, n), goal.slice(0, n).toLowerCase());
+  }
   let best = [...goal, ...(xposOffers(goal, present, known).length ? ["ArrowUp"] : []), "Enter"];
   for (const text of typed.filter(Boolean)) {
     const one = text.replace(/^[0-9]/, " $&"); // as for features
@@ -163,7 +175,8 @@ RELATION = """async ([goal, present, all]) => {
   const [base, subtype] = goal.split(":");
   const own = [1, 2, 3].map((n) => base.slice(0, n));
   const ends = subtype ? [...Array(subtype.length).keys()].map((k) => subtype.slice(0, k + 1)) : [];
-  const typed = [...own, ...ends.flatMap((end) => [`:${end}`, ...own.map((start) => `${start}:${end}`)])];
+  const withEnd = (end) => [`:${end}`, ...own.map((start) => `${start}:${end}`)];
+  const typed = [...own, ...ends.flatMap(withEnd)];
   let best = null;
   const weigh = (keys) => { if (!best || keys.length < best.length) best = keys; };
   const key = matching("", all, present).find(({ value }) => value === goal)?.key;
@@ -172,7 +185,8 @@ RELATION = """async ([goal, present, all]) => {
     const options = matching(one, all, present);
     const k = options.findIndex(({ value }) => value === goal);
     const isAsked = !all.includes(goal) && options.length === 1; // whether it is meant
-    if (k >= 0) weigh([...one, ...Array(k).fill("ArrowDown"), "Enter", ...(isAsked ? ["Enter"] : [])]);
+    const enters = isAsked ? ["Enter", "Enter"] : ["Enter"];
+    if (k >= 0) weigh([...one, ...Array(k).fill("ArrowDown"), ...enters]);
   }
   return best;
 }"""

@@ -1,12 +1,13 @@
 """Learns what share of heads a universal parser will find, and checks it on languages kept aside.
 
     python experiments/expect.py learn FILE.npz=NAME,NAME,... ... --data DIR --rows ROWS.csv
-    python experiments/expect.py tags FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... --data DIR \\
-        --rows ROWS.csv
-    python experiments/expect.py errors FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ...
-    --data DIR python experiments/expect.py fit --rows ROWS.csv --out FILE.npz python
-    experiments/expect.py check MODEL --data DIR --set check --rows ROWS.csv python
-    experiments/expect.py near MODEL --data DIR
+    python experiments/expect.py tags FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... \\
+        --data DIR --rows ROWS.csv
+    python experiments/expect.py errors FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... \\
+        --data DIR
+    python experiments/expect.py fit --rows ROWS.csv --out FILE.npz
+    python experiments/expect.py check MODEL --data DIR --set check --rows ROWS.csv
+    python experiments/expect.py near MODEL --data DIR
 
 A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for
 those of the eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` parses the
@@ -70,7 +71,8 @@ RESULTS = Path(__file__).parents[1] / "docs" / "results"
 COUNTED, BETWEEN = (10, 50, 100, 300), (10, 100)
 TAGGED = (50, 100, 300)
 COLUMNS = (
-    "set", "network", "treebank", "branch", "words", "marginal", "right", "expected", "tagged", "tags",
+    "set", "network", "treebank", "branch", "words", "marginal", "right", "expected",
+    "tagged", "tags",
 )  # fmt: skip
 """tagged: sentences that a tagger has learnt from; tags: its own estimate of its accuracy."""
 Row = dict[str, Any]

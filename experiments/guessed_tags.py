@@ -1,7 +1,7 @@
 """Heads where tags are guessed: words given, k tagged sentences, no tree of the language.
 
-    python experiments/guessed_tags.py G1.npz=fr,wo,vi G2.npz=eu,de,cop G3.npz=et,ta,bg,ko --data DIR --scored test \\
-        --retaggers R1=fr,wo,vi R2=eu,de,cop R3=et,ta,bg,ko --out rows.csv
+    python experiments/guessed_tags.py G1.npz=fr,wo,vi G2.npz=eu,de,cop G3.npz=et,ta,bg,ko \\
+        --data DIR --scored test --retaggers R1=fr,wo,vi R2=eu,de,cop R3=et,ta,bg,ko --out rows.csv
 
 Of each text, shuffled by random.Random(1), the first k sentences are tagged and the next ones, as
 many as --raw says, are raw. The first sentences of the scored file, as many as --most says, have

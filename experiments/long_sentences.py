@@ -1,7 +1,8 @@
 """Why parsers of the paper's pretraining lose on long sentences against the rules alone.
 
-    python experiments/long_sentences.py --name wsj --train train.conllu --dev dev.conllu --on-top wsj \\
-        --supervised 10 40 --short-arcs 10 40 --rows docs/results/replication-lengths.csv
+    python experiments/long_sentences.py --name wsj --train train.conllu --dev dev.conllu \\
+        --on-top wsj --supervised 10 40 --short-arcs 10 40 \\
+        --rows docs/results/replication-lengths.csv
     python experiments/long_sentences.py --rows docs/results/replication-lengths.csv
 
 Trains the preset on sentences of up to 10, 15, 20 and 40 words, with equally many updates, and

@@ -1,7 +1,7 @@
 """Accuracy on relations that are not in UD 2: those of the trees are renamed one to one.
 
-    python experiments/own_relations.py --list experiments/lists/ud2.csv --languages fr et --data DIR \\
-        --scored test
+    python experiments/own_relations.py --list experiments/lists/ud2.csv --languages fr et \\
+        --data DIR --scored test
 
 Prints the share of words, on gold heads and in per cent, whose whole relation, subtype included, is
 found by a labeller that learnt from the first trees of a shuffle. The SUD-like names are SUD's for

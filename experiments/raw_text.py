@@ -42,7 +42,8 @@ COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
 """Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""
 
 HEADER = (
-    "language", "scored", "tagged", "system", *COLUMNS, "new", "jackknifed", "train_s", "words_per_s",
+    "language", "scored", "tagged", "system", *COLUMNS,
+    "new", "jackknifed", "train_s", "words_per_s",
 )  # fmt: skip
 """new: UPOS of words that are not in the tagged sentences; seconds are of the processor."""
 

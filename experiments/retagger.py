@@ -3,8 +3,8 @@ kept aside.
 
     python experiments/retagger.py learn --data DIR --out FILE [--free] [--without BRANCH ...]
         [--without-code CODE ...] [--cache FOLDER]
-    python experiments/retagger.py score [FILE=CODE,CODE,... ...] --data DIR [--set SET] [--scored text|test]
-        [--out rows.csv] [--cache FOLDER]
+    python experiments/retagger.py score [FILE=CODE,CODE,... ...] --data DIR [--set SET]
+        [--scored text|test] [--out rows.csv] [--cache FOLDER]
 
 DIR and the options of `learn` are as of universal.py. Each source is tagged by taggers of 20, 50,
 100 or 200 other sentences of it, and the retagger learns to put these tags right. `score` learns

@@ -2,15 +2,19 @@
 kept aside.
 
     python experiments/universal.py learn --data DIR --out FILE.npz [--without BRANCH ...] [--free]
-    [--seed N]
-        [--treebanks N]
-    python experiments/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
-    python experiments/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
-    python experiments/universal.py confidence FILE [CALIBRATION.npz EXPECTATION.npz] --data DIR --set SET
-    python experiments/universal.py relations FILE.npz --data DIR --set choose|check|sources [--shares S ...]
+        [--seed N] [--treebanks N]
+    python experiments/universal.py score FILE.npz ... --data DIR --set choose|check
+        [--out rows.csv]
+    python experiments/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR
+        --out CALIBRATION.npz
+    python experiments/universal.py confidence FILE [CALIBRATION.npz EXPECTATION.npz] --data DIR
+        --set SET
+    python experiments/universal.py relations FILE.npz --data DIR --set choose|check|sources
+        [--shares S ...]
     python experiments/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
     python experiments/universal.py speed MODEL ... [MODEL.udpipe] --data DIR
-    python experiments/universal.py ship FILE.npz CALIBRATION.npz EXPECTATION.npz --data DIR --out FILE.vdgi
+    python experiments/universal.py ship FILE.npz CALIBRATION.npz EXPECTATION.npz --data DIR
+        --out FILE.vdgi
     python experiments/universal.py table FILE.vdgi [--out FILE.vdgi]
 
 DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their
