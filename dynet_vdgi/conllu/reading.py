@@ -155,18 +155,18 @@ def sentence_of(
         check, lines, tags, has_feats
     )
     tree = None if heads == "ignored" else tree_of(check, texts, rows, heads, on_repair)
-    universal = tuple(map(sys.intern, upos))
-    if "_" in universal and tags != KNOWN:
+    upos_tags = tuple(map(sys.intern, upos))
+    if "_" in upos_tags and tags != KNOWN:
         hint = f"{_BY_XPOS}, here and below"
-        on_repair(check.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
+        on_repair(check.repair(rows[upos_tags.index("_")], "column 4 (UPOS) is missing", hint))
         marks = ["PUNCT" if is_punctuation(tag) else "_" for tag in xpos]
-        universal = tuple([tag if tag != "_" else mark for tag, mark in zip(universal, marks)])
+        upos_tags = tuple([tag if tag != "_" else mark for tag, mark in zip(upos_tags, marks)])
     return Sentence(
         tuple(forms),
-        tuple(map(sys.intern, xpos)) if by_xpos else universal,
+        tuple(map(sys.intern, xpos)) if by_xpos else upos_tags,
         tree,
         Source(name, first, tuple(lines), tuple(rows), extra),
-        universal if by_xpos else (),
+        upos_tags if by_xpos else (),
         _interned(lemmas),
         _interned(xpos),
         _interned(feats) if has_feats else (),

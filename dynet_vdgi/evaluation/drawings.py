@@ -35,8 +35,7 @@ class Drawing:
         self.trees = tuple(trees)
 
     def text(self, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
-        """Drawn with characters, each tree under its caption, in lines of at most `width`
-        columns."""
+        """The trees in characters, each under its caption, in lines of at most `width` columns."""
         return "\n\n".join(tree_text(tree, width, colour=colour) for tree in self.trees)
 
     def svg(self) -> str:

@@ -266,9 +266,10 @@ def published_tables(rows: Sequence[TableRow], like: str) -> list[TextTable]:
             of_length = [each for each in entries if length in ("", each.length)]
             with_ours += _published_table(of_length, where, systems, models)
     if not with_ours:
-        known = f"(known: {', '.join(DATASETS)})"
+        languages = ", ".join(DATASETS)
         raise UsageError(
-            f"no published figures ({like}) for the languages and lengths of these rows {known}"
+            f"no published figures ({like}) for the languages and lengths of these rows "
+            f"(known: {languages})"
         )
     return with_ours
 

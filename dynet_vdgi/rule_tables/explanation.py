@@ -74,7 +74,7 @@ class PartByPart:
                     part.name,
                     Prior(replace(some, table=replace(some.table, settings=())), prior.text),
                 )
-                for part, some in rules.growing_tables()
+                for part, some in rules.growing()
                 if some.table  # it always has one
             ]
 

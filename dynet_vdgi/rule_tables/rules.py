@@ -197,7 +197,7 @@ class RuleSet:
         """The part that a line of the file belongs to. Raises: StopIteration before the first."""
         return next(part for part in reversed(self.parts) if part.line <= line)
 
-    def growing_tables(self) -> Iterator[tuple[Part, RuleSet]]:
+    def growing(self) -> Iterator[tuple[Part, RuleSet]]:
         """Each part, with the table from the first part to this one.
 
         A part's needs are met only from their own part on: a conjunct without conjunctions joins

@@ -184,8 +184,10 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     @property
     def with_trees(self) -> dict[str, Any]:
-        """What the recipe that takes over where there are gold trees gets besides what both
-        have."""
+        """Settings for the recipe that takes over where there are gold trees.
+
+        They come on top of the settings that both recipes have.
+        """
         return {}
 
     @property

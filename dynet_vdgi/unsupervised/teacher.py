@@ -33,8 +33,7 @@ TagSelf = TypeVar("TagSelf", bound="SymbolTeacher[Any]")
 
 
 class Base(Protocol):
-    """The model of a text before learning from its trees, for instance a `Prior`: a sum of m
-    parts."""
+    """A text's model before learning from its trees, for instance a `Prior`: a sum of m parts."""
 
     @property
     def shares(self) -> Floats:

@@ -101,7 +101,7 @@ def test_the_alternative_is_in_the_best_tree_without_the_arc():
 
 def test_tables_grow_part_by_part_to_the_whole():
     rules = load_rules(rules_path("best"))
-    grown = list(rules.growing_tables())
+    grown = list(rules.growing())
     assert [part for part, _ in grown] == list(rules.parts)
     assert grown[-1][1].meaning == rules.meaning
     assert len(grown[0][1].rules) < len(rules.rules)
