@@ -2,9 +2,10 @@
 
 Tag and word ids start at 1; 0 is the unknown tag or word. The decoder can generate only known tags.
 
->>> sentences = [Sentence(("The", "dog"), ("DET", "NOUN")), Sentence(("the", "cat"), ("DET", "NOUN"))]
+>>> tags = ("DET", "NOUN")
+>>> sentences = [Sentence(("The", "dog"), tags), Sentence(("the", "cat"), tags)]
 >>> vocabulary = build_vocabulary(sentences, lexicalised=True, min_freq=2)
->>> vocabulary.words, vocabulary.encode(("The", "bird"), ("DET", "NOUN"))
+>>> vocabulary.words, vocabulary.encode(("The", "bird"), tags)
 (('the',), Encoded(tags=(1, 2), words=(1, 0)))
 """
 

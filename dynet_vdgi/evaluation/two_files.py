@@ -2,9 +2,9 @@
 agree.
 
 Both files must hold the same characters; their sentences, tokens and words may differ. Words are
-aligned_words as in `raw_scores`. A column of two words is comparable if both have a value in it. `_` in
+aligned as in `raw_scores`. A column of two words is comparable if both have a value in it. `_` in
 FEATS is a value (no features), unless a whole file has nothing else there. Heads agree if they are
-aligned_words words, or both ROOT.
+aligned words, or both ROOT.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class TwoFiles:
 
     @cached_property
     def _partner(self) -> dict[int, int]:
-        """The word of the first file for each aligned_words word of the other."""
+        """The word of the first file for each aligned word of the other."""
         return {other: one for one, other in self.pairs}
 
     def is_comparable(self, pair: Pair, column: str) -> bool:

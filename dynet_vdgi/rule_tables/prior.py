@@ -5,7 +5,8 @@ only their differences within a column, the possible heads of one word, have a m
 
 Letters: n words, K tags that a table or the statistics mention.
 
-Two rules, and "dogs bark": the arcs from ROOT to the verb and from the verb to the noun are worth 1.
+Two rules, and "dogs bark": the arcs from ROOT to the verb and from the verb to the noun are worth
+1 nat.
 
 >>> from dynet_vdgi.rule_tables.rules import parse_rules
 >>> prior = Prior(parse_rules("ROOT VERB 1\\nVERB NOUN 1"))

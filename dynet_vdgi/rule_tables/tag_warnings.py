@@ -139,7 +139,7 @@ def unknown_to_model(counts: Mapping[str, int]) -> list[str]:
 
 
 def tell_unknown(counts: Mapping[str, int], reported: set[str]) -> None:
-    """Warns of tags that are unknown to a model, once of each; adds them to `told`."""
+    """Warns of tags that are unknown to a model, once of each; adds them to `reported`."""
     new = {tag: n for tag, n in counts.items() if tag not in reported}
     reported.update(new)
     for line in unknown_to_model(new):
@@ -169,7 +169,7 @@ def uninformative(counts: Mapping[str, int], informative: Collection[str] = ()) 
     """What shows that the tags of a text say next to nothing, given words by tag; "": they say
     something.
 
-    known: the tags that say something, but X; (): all.
+    informative: the tags that say something, but X; (): all.
 
     >>> uninformative({"X": 3, "NOUN": 1, "PUNCT": 2})
     '75.0 % of the words have the tag X'

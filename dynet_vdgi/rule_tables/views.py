@@ -115,8 +115,8 @@ class SideBySide:
 
     @classmethod
     def of(cls, views: Sequence[View]) -> Iterator[tuple[list[int], SideBySide]]:
-        """Views with words, those of similar length together, about WORDS_AT_ONCE words at a time, and
-        their places."""
+        """Views with words, those of similar length together, about WORDS_AT_ONCE words at a time,
+        and their places."""
         some: list[int] = []
         for k in sorted((k for k, view in enumerate(views) if view.n), key=lambda k: views[k].n):
             n = views[k].n

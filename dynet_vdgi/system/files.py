@@ -310,7 +310,7 @@ class _Output(io.FileIO):
 @contextmanager
 def writing(path: AnyPath, consequence: str = "") -> Iterator[None]:
     """A block that writes to `path`. Raises: `UsageError` for `OSError`, naming the path and
-    `kept`."""
+    `consequence`."""
     try:
         yield
     except BrokenPipeError:

@@ -214,7 +214,7 @@ def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 def symbol_ids(rows: Iterable[Iterable[str]], symbols: Sequence[str]) -> list[list[int]]:
     """Numbers of each sentence's symbols; an unknown one gets a coarser one's number, or else
-    len(known)."""
+    len(symbols)."""
     ids = {symbol: k for k, symbol in enumerate(symbols)}
     return [
         [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]
