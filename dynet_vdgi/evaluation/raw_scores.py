@@ -18,7 +18,7 @@ import logging
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -378,6 +378,7 @@ def to_dict(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
     """
     result: dict[str, dict[str, float | None]] = {}
     for name, score in scores.items():
+        counts = {"right": score.right, "gold": score.gold, "found": score.system}
         shares = {"precision": score.precision, "recall": score.recall, "f1": score.f1}
-        result[name] = {**asdict(score), **(shares if score.gold else dict.fromkeys(shares))}
+        result[name] = {**counts, **(shares if score.gold else dict.fromkeys(shares))}
     return result
