@@ -16,7 +16,7 @@ from dynet_vdgi.models.run_folder import model_path
 from dynet_vdgi.parser.parser import Parser
 from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.presets import Presets, default_preset, load_settings, said
+from dynet_vdgi.settings.presets import Presets, default_preset, load_settings, setting_names
 from dynet_vdgi.system.files import AnyPath, check_path
 from dynet_vdgi.training.inputs import Inputs, InputText
 from dynet_vdgi.training.run import run
@@ -143,7 +143,7 @@ def train(
         out=Path(out) if out else None,
         resume=resume,
         preset=" + ".join(str(os.fspath(name)) for name in names),
-        explicit=said(changes),
+        explicit=setting_names(changes),
     )
     assert model is not None  # no dry run
     return Parser(model)

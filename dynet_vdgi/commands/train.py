@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
         dry_run=arguments.dry_run,
         preset=" + ".join(chosen),
         command=["vdgi", *sys.argv[1:]],
-        explicit=presets.said(presets.changed(arguments.set, changes)),
+        explicit=presets.setting_names(presets.changed(arguments.set, changes)),
     )
 
 

@@ -152,7 +152,7 @@ def _vocabulary(
 ) -> tuple[Vocabulary, Embeddings | None]:
     """Tags, words, their classes and their pretrained vectors."""
     from dynet_vdgi.lexicon import brown_clusters
-    from dynet_vdgi.lexicon.vectors import load as load_vectors
+    from dynet_vdgi.lexicon.vectors import load_vectors
 
     words = settings.words
     vocabulary = build_vocabulary(

@@ -10,9 +10,9 @@ from itertools import groupby
 from dynet_vdgi.conllu import blocks as conllu_blocks
 from dynet_vdgi.conllu import raw_documents, raw_text, reading
 from dynet_vdgi.conllu.blocks import Block, blocks_in
-from dynet_vdgi.conllu.repeated import superseded
+from dynet_vdgi.conllu.repeated import without_superseded
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.models import archive
 from dynet_vdgi.parser.steps import MEMORY, StepFile, Steps, contents
@@ -59,7 +59,7 @@ def _tokeniser(tagged: Sequence[InputText]) -> bytes:
     """A tokeniser's file. Raises: UsageError, there is raw text only."""
     from dynet_vdgi.words.tokeniser import files as tokeniser_file
 
-    blocks = superseded([[*_blocks(text)] for text in tagged], words_of)
+    blocks = without_superseded([[*_blocks(text)] for text in tagged], words_of)
     documents = [
         document
         for group in blocks
@@ -80,7 +80,7 @@ def _blocks(text: InputText) -> Iterator[Block]:
         if not raw_text.is_named(name):
             yield from conllu_blocks.blocks(name)
     if sentences := memory_sentences(text):
-        yield from blocks_in("".join(map(unchanged, sentences)), MEMORY)
+        yield from blocks_in("".join(map(block_of, sentences)), MEMORY)
 
 
 def words_of(block: Block) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def _tagger(texts: Sequence[InputText], raw: InputText, steps: Steps) -> bytes:
     """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
     from dynet_vdgi.words.tagger.tagger import Tagger, universal_tags
 
-    groups = superseded(
+    groups = without_superseded(
         [[*_with_given_tags(text, steps)] for text in texts], lambda sentence: sentence.forms
     )
     sentences = [sentence for group in groups for sentence in group]
@@ -110,5 +110,5 @@ def _tagger(texts: Sequence[InputText], raw: InputText, steps: Steps) -> bytes:
 
 def _with_given_tags(text: InputText, steps: Steps) -> Iterator[Sentence]:
     """The sentences with the tags they have, before anything is tagged."""
-    yield from reading.checked(steps.blocks(file_names(text)), "ignored", reading.KNOWN)
+    yield from reading.checked_sentences(steps.blocks(file_names(text)), "ignored", reading.KNOWN)
     yield from memory_sentences(text)

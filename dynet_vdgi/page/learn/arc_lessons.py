@@ -170,14 +170,16 @@ class Learnt:
         """
         heads = given.heads or ()
         scores = self.parser.crf.scores_after(given, RATE)
-        probabilities = eisner.marginals(eisner.constrained(scores, heads))
+        probabilities = eisner.marginals(eisner.constrained_scores(scores, heads))
         if self.parser.student is not None:
             firm = [h if h != FREE else before for h, before in zip(heads, held)]
             around = _possible([*firm, *heads[len(held) :]])
             (parsed,) = self.parser.predict([replace(given, heads=around)], keep_heads=True)
             _favour(scores, parsed.heads or (), STUDENT)
         _favour(scores, held, HELD)
-        tree = eisner.expected_best(eisner.marginals(eisner.constrained(scores, heads)), heads)
+        tree = eisner.expected_best(
+            eisner.marginals(eisner.constrained_scores(scores, heads)), heads
+        )
         shift = self.parser.calibration.shift if self.parser.calibration else 0.0
         return tree, shifted(probabilities[list(tree), range(len(tree))], shift)
 
