@@ -49,12 +49,12 @@ from dynet_vdgi.words.tagger.retagger import (
     Retagger,
     RetaggerInput,
     RetaggerMeta,
-    Said,
+    TaggerOutput,
     input_of,
     shapes,
 )
 from dynet_vdgi.words.tagger.spelling import WordTypes
-from dynet_vdgi.words.tagger.tagger import Tagger, said_of, universal_tags
+from dynet_vdgi.words.tagger.tagger import Tagger, tagger_output, universal_tags
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS
 
@@ -103,7 +103,7 @@ def tagged_source(text: Sequence[Sentence], k: int, n_raw: int) -> dict[str, Any
     )
     assert state is not None
     words = WordTypes.of(s.forms for s in own)
-    said = said_of(state, words, words.tokens(), np.full(len(words.types), -1))
+    output = tagger_output(state, words, words.tokens(), np.full(len(words.types), -1))
     told = {
         "tags": state.tags,
         "n_words": state.n_words,
@@ -113,8 +113,8 @@ def tagged_source(text: Sequence[Sentence], k: int, n_raw: int) -> dict[str, Any
         "n_own": len(own),
         "gold": [tag for s in own for tag in universal_tags(s)],
     }
-    means = said.means.arrays("means/")
-    return {"marginals": said.marginals.astype(np.float32), **means, "told": json.dumps(told)}
+    means = output.means.arrays("means/")
+    return {"marginals": output.marginals.astype(np.float32), **means, "told": json.dumps(told)}
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,15 @@ class Source:
         text = LearningText.of(tagged, [tag for tags in told["tags_of"] for tag in tags], raw)
         words = WordTypes.of(told["raw"][: told["n_own"]])
         means = TypeMeans.from_arrays(arrays, "means/", len(told["tags"]))
-        said = Said(told["tags"], told["n_words"], arrays["marginals"].astype(float), means)
-        found = input_of(text, words, said)
+        output = TaggerOutput(
+            told["tags"], told["n_words"], arrays["marginals"].astype(float), means
+        )
+        found = input_of(text, words, output)
         return cls(found, np.array([TAG.get(tag, -1) for tag in told["gold"]])[found.at])
 
     def standardised(self, retagger: Retagger) -> Source:
         """With standardised numbers."""
-        words, text = retagger.standardised(self.seen)
+        words, text = retagger.standardised_numbers(self.seen)
         return replace(self, seen=self.seen._replace(words=words, text=text))
 
 
@@ -262,7 +264,7 @@ def batch_of(
     return Batch(
         np.stack([each.seen.text for each in its], 1),
         columns([each.seen.words for each in its]),
-        columns([each.seen.said for each in its]),
+        columns([each.seen.tagger_numbers for each in its]),
         np.tile(says.astype(np.float32), len(gold))[None],
         gold,
     )

@@ -60,7 +60,7 @@ def _tokeniser(known: Sequence[Given]) -> bytes:
     n_sentences = sum(len(document.sentences) for document in documents)
     logger.info("tokeniser: learnt from %s", count(n_sentences, "sentence"))
     made = tokeniser_file.Made(sentences=n_sentences)
-    return archive.packed(tokeniser_file.members(tokeniser_file.learnt(documents), made))
+    return archive.packed(tokeniser_file.members(tokeniser_file.learn(documents), made))
 
 
 def _blocks(given: Given) -> Iterator[Block]:

@@ -112,7 +112,7 @@ def test_scores_are_sums_over_items_and_features():
     rng = np.random.default_rng(3)
     tokens = tokens_of(rng)
     crf = Crf.fit(tokens, np.array([0, 1, 2, 0, 2, 1, 1, 0]), 3, iterations=3)
-    keys, starts, labels = crf.weights.known
+    keys, starts, labels = crf.weights.entries
     expected = np.zeros((8, 3))
     for i, items in enumerate(tokens.uses):
         for item in items:
@@ -182,6 +182,6 @@ def test_features_are_found_among_many():
     known = crfs.Sparse(keys, np.arange(len(keys) + 1), np.zeros(len(keys), np.int32))
     weights = FeatureWeights(known, np.zeros(len(keys)))
     for count in (20, 20_000):  # as Python, and as machine code
-        found = weights.found(Items(np.array([0, count]), codes[:count]))
+        found = weights.feature_numbers(Items(np.array([0, count]), codes[:count]))
         assert (keys[found[::2]] == codes[:count:2]).all()
         assert (found[1::2] == -1).all()

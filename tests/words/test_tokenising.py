@@ -627,7 +627,9 @@ def test_labelling_sums_the_weights_that_learning_gave(
 ) -> None:
     symbols = symbols_of(documents[0].text[:900] + " Ünseen(“x”)…")
     tokens = Tokens.of_items(Items(*features.keys_of(symbols)), symbols.first)
-    assert np.allclose(features.scores_of(symbols, learnt._known), learnt.crf.scores(tokens))
+    assert np.allclose(
+        features.scores_of(symbols, learnt._weight_lookup), learnt.crf.scores(tokens)
+    )
 
 
 def test_compiled_and_uncompiled_features_are_equal() -> None:

@@ -7,7 +7,8 @@ neighbours'.
 
 >>> import numpy as np
 >>> words = WordTypes.of([["to", "fish"], ["Fish", "swim"]])
->>> means = TypeMeans.of(words, np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]))  # nouns, others
+>>> marginals = np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])  # of nouns, of others
+>>> means = TypeMeans.of(words, marginals)
 >>> means.of_words(words)[words.lower_forms.index("fish")].tolist()
 [0.75, 0.25]
 
@@ -27,7 +28,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.hashing import text_code
 from dynet_vdgi.system.array_types import Codes, Floats
 from dynet_vdgi.words.tagger.crf import Items, Tokens, checked
-from dynet_vdgi.words.tagger.spelling import WordTypes, around, with_items
+from dynet_vdgi.words.tagger.spelling import WordTypes, types_around, with_items
 
 MEANS_OFFSETS = (0, -1, 1)
 """The words whose means a word sees."""
@@ -64,9 +65,9 @@ class TypeMeans:
         """Those of both texts together."""
         keys, place = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         sums, counts = np.zeros((len(keys), self.sums.shape[1])), np.zeros(len(keys))
-        for each, its in ((self, place[: len(self.keys)]), (other, place[len(self.keys) :])):
-            sums[its] += each.sums
-            counts[its] += each.counts
+        for each, places in ((self, place[: len(self.keys)]), (other, place[len(self.keys) :])):
+            sums[places] += each.sums
+            counts[places] += each.counts
         return TypeMeans(keys, sums, counts)
 
     def of_words(self, words: WordTypes) -> Floats:
@@ -85,11 +86,11 @@ class TypeMeans:
         means[self.keys[place] != codes] = 0.0
         return means
 
-    def seen(self, tokens: Tokens, words: WordTypes) -> Tokens:
+    def with_means(self, tokens: Tokens, words: WordTypes) -> Tokens:
         """The tokens of these words, all of which have means, with features of means."""
         items = items_of_means(self.of_words(words))
         n_offsets = len(MEANS_OFFSETS)
-        types = around(words.lower[words.types], words.first, MEANS_OFFSETS)
+        types = types_around(words.lower[words.types], words.first, MEANS_OFFSETS)
         return with_items(tokens, items, types * n_offsets + np.arange(n_offsets))
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
