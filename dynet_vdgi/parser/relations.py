@@ -72,7 +72,7 @@ class ModelLabeller:
             [heads[k] for k in tagged],
             verb_order=self.verb_order if verb_order is None else verb_order,
             ignored=self._ignored,
-            known=[(found[k].heads, found[k].log_p) for k in tagged] if found else None,
+            parsed=[(found[k].heads, found[k].log_p) for k in tagged] if found else None,
         )
         for k, names in zip(tagged, rows):
             relations[k] = names
