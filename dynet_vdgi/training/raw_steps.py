@@ -46,7 +46,7 @@ def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
 
 def _tokeniser(known: Sequence[Given]) -> bytes:
     """A tokeniser's file. Raises: UsageError, there is raw text only."""
-    from dynet_vdgi.words.tokeniser import files as tokeniser_file
+    from dynet_vdgi.words.tokeniser import tokeniser_file
 
     blocks = superseded([[*_blocks(given)] for given in known], words_of)
     documents = [

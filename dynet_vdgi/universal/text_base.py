@@ -1,10 +1,13 @@
 """The universal parser in one text, as the start of a CRF, and the arrays that a model file keeps
 of it.
 
-potential(h, d) = FLATTER * (log p(h | d) + share * log softmax over h of the table's potential(h, d))
+    potential(h, d) = FLATTER * (log p(h | d) + share * log q(h | d))
+    q(h | d) = softmax over h of the table's potential(h, d)
 
-This is a logarithmic opinion pool of the universal parser and the rule table, of which a CRF learns both
-weights from trees. Letters: n words.
+This is a logarithmic opinion pool of the universal parser and the rule table, of which a CRF learns
+both weights from trees.
+
+Letters: n words.
 """
 
 from __future__ import annotations
@@ -74,7 +77,8 @@ class TextBase:
         return (np.tensordot(self.shares, parts, 1) for parts in self.all_parts(sentences))
 
     def all_parts(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
-        """Log-probabilities (2, n + 1, n + 1) of each sentence's arcs: the scorer's, the table's."""
+        """Log-probabilities (2, n + 1, n + 1) of each sentence's arcs: the scorer's and the
+        table's."""
         for part in _parts(sentences):
             encoded = self.in_text.encode(part)
             log_p = np.maximum(self.in_text.log_probabilities(encoded), FLOOR)
@@ -106,7 +110,7 @@ def text_base(arrays: Mapping[str, NDArray[Any]], table: Prior) -> TextBase | Pr
 
 
 def _parts(sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
-    """The sentences in parts of about WORDS words, those with guessed tags apart from the others."""
+    """The sentences in parts of about WORDS words, those with guessed tags apart from others."""
     first = n_words = 0
     for k, sentence in enumerate(sentences, 1):
         n_words += len(sentence)

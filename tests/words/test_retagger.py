@@ -21,10 +21,10 @@ from dynet_vdgi.models import archive
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal.encoding import N_TAGS
 from dynet_vdgi.words.tagger import retagger
-from dynet_vdgi.words.tagger.files import members
 from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, TaggerOutput, input_of
 from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tagger.tagger_file import members
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import BANDS, N_NUMBERS, CountedWords
 

@@ -20,7 +20,7 @@ from dynet_vdgi.inference import eisner
 from dynet_vdgi.page.text.marked import Guess, mended
 from dynet_vdgi.parser import given_heads
 from dynet_vdgi.parser.choosing import choose
-from dynet_vdgi.parser.confidence import shifted
+from dynet_vdgi.parser.confidence import shift_probabilities
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.rule_tables.facts import load_facts
@@ -179,7 +179,7 @@ class Learnt:
         _favour(scores, held, HELD)
         tree = eisner.expected_best(eisner.marginals(eisner.constrained(scores, heads)), heads)
         said = probabilities[list(tree), range(len(tree))]
-        return tree, shifted(
+        return tree, shift_probabilities(
             said, self.parser.calibration.shift if self.parser.calibration else 0.0
         )
 

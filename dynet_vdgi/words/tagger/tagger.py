@@ -33,7 +33,6 @@ from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.words.tagger.bundles import Bundles
 from dynet_vdgi.words.tagger.chain import FREE
 from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, seen_with
-from dynet_vdgi.words.tagger.files import load, members
 from dynet_vdgi.words.tagger.lemmas import apply_rule, key_of, known_lemmas, rule_of
 from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, TaggerOutput
 from dynet_vdgi.words.tagger.spelling import WordTypes, with_items
@@ -46,6 +45,7 @@ from dynet_vdgi.words.tagger.state import (
     values_of,
 )
 from dynet_vdgi.words.tagger.tag_list import TagList
+from dynet_vdgi.words.tagger.tagger_file import load, members
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 
 FOLDS = 5
