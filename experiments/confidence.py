@@ -87,7 +87,7 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     probabilities = arc_probabilities(teacher.marginals(voters), parses)
     of_scored, of_text = [], []
     for unit in np.eye(len(Weights._fields)).tolist():  # tables are linear in the weights
-        tables = Calibration.unscaled(tags, parses, margins, probabilities, Weights(*unit))
+        tables = Calibration.fit_unscaled(tags, parses, margins, probabilities, Weights(*unit))
         of_scored.append(tables.odds(tables.arcs(*inputs)))
         of_text.append(tables.odds(tables.arcs(tags, parses, margins)))
     return Measured(

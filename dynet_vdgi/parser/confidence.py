@@ -116,21 +116,21 @@ class Calibration:
         probabilities = arc_probabilities(marginals, trees)
         if not len(probabilities):
             raise ValueError("no words to learn confidence from")
-        bare = cls.unscaled(tags, trees, margins, probabilities, weights)
+        bare = cls.fit_unscaled(tags, trees, margins, probabilities, weights)
         scores = bare.odds(bare.arcs(tags, trees, margins))
         base, slope = logistic(scores, probabilities)
         return cls(
             bare.knots,
-            rounded(base + shift + slope * bare.margin_odds),
-            float(rounded(slope * bare.forced_odds)),
+            round_learnt(base + shift + slope * bare.margin_odds),
+            float(round_learnt(slope * bare.forced_odds)),
             bare.tags,
-            rounded(slope * bare.pair_odds),
-            rounded(slope * bare.length_odds),
+            round_learnt(slope * bare.pair_odds),
+            round_learnt(slope * bare.length_odds),
             shift,
         )
 
     @classmethod
-    def unscaled(
+    def fit_unscaled(
         cls,
         tags: Sequence[Sequence[str]],
         trees: Sequence[Sequence[int]],
@@ -204,7 +204,7 @@ class Calibration:
             middle = (low + high) / 2
             is_low = (1 / (1 + np.exp(-odds - middle))).mean() < mean
             low, high = (middle, high) if is_low else (low, middle)
-        return float(rounded(low))
+        return float(round_learnt(low))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back."""
@@ -294,7 +294,7 @@ def _pairs_and_lengths(arcs: Arcs, n_tags: int) -> tuple[Ints, Ints]:
 
 def _margin_table(margins: Floats, weights: Weights) -> tuple[Floats, Floats, float]:
     """Knots (K,), the log-odds at them (K,), and the log-odds of decisions without alternative."""
-    x = np.sort(rounded(margins[np.isfinite(margins)]))
+    x = np.sort(round_learnt(margins[np.isfinite(margins)]))
     if not len(x):
         x = np.zeros(1)
     places = np.linspace(0, len(x) - 1, min(N_KNOTS, len(x))).astype(np.int64)
@@ -340,7 +340,7 @@ def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[fl
     return base, slope
 
 
-def rounded(numbers: ArrayLike) -> Floats:
+def round_learnt(numbers: ArrayLike) -> Floats:
     """Learnt numbers, rounded so that they are equal on all processors; 0 has no sign."""
     return np.asarray(np.round(np.asarray(numbers, np.float64), DECIMALS) + 0.0)
 

@@ -83,7 +83,7 @@ class ModelLabeller:
         universal = sentence.upos or (sentence.tags if self._tags_are_universal else ("_",))
         return "_" not in universal
 
-    def labelled(
+    def with_relations(
         self,
         sentences: Sequence[Sentence],
         heads: Sequence[tuple[int, ...]],

@@ -276,7 +276,7 @@ class Labeller:
         named = self._named(np.where(text.arcs.heads < 0, -1, self._labels(text)), text.arcs.first)
         return [replace(tree, deprels=relations) for tree, relations in zip(trees, named)]
 
-    def likely(self, tree: Sentence, most: int = 5) -> list[list[tuple[str, float]]]:
+    def likely_relations(self, tree: Sentence, most: int = 5) -> list[list[tuple[str, float]]]:
         """The most probable relations of each word of a tree without punctuation, the best first.
 
         A word whose head is 0 is the root; one without a head has none.

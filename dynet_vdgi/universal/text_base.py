@@ -56,7 +56,7 @@ class TextBase:
         return cls(scorer, Measures.of(scorer, text), table, share)
 
     @cached_property
-    def in_text(self) -> TextScorer:
+    def text_scorer(self) -> TextScorer:
         """The scorer for sentences of the text."""
         return self.measures.parser(self.scorer)
 
@@ -69,7 +69,7 @@ class TextBase:
 
     def log_p(self, sentences: Sequence[Sentence], heads: NDArray[np.int64]) -> Floats:
         """log p (N, L) of the relations of arcs from heads (N,), see `universal.layer_sizes`."""
-        return relations.log_p(self.in_text, sentences, heads)
+        return relations.log_p(self.text_scorer, sentences, heads)
 
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in
@@ -80,8 +80,8 @@ class TextBase:
         """Log-probabilities (2, n + 1, n + 1) of each sentence's arcs: the scorer's and the
         table's."""
         for part in _parts(sentences):
-            encoded = self.in_text.encode(part)
-            log_p = np.maximum(self.in_text.log_probabilities(encoded), FLOOR)
+            encoded = self.text_scorer.encode(part)
+            log_p = np.maximum(self.text_scorer.log_probabilities(encoded), FLOOR)
             of_table: Iterable[Floats | float] = repeat(0.0)
             if self.share:
                 of_table = _log_softmax(self.table.all_potentials(part))

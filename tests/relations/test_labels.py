@@ -301,7 +301,7 @@ def test_trees_correct_the_other_parser_whatever_their_relations_are_called(rena
     assert again.share == labeller.share
     for tree in trees(48, 12):
         assert again.predict([tree]) == labeller.predict([tree])
-        assert again.likely(tree) == labeller.likely(tree)
+        assert again.likely_relations(tree) == labeller.likely_relations(tree)
     for arrays, log_p in ((labeller.arrays(), None), (unlike.arrays(), of_forms)):
         with pytest.raises(ModelError, match="labels/share does not fit the parser"):
             Labeller.from_arrays(arrays, UD2, log_p)

@@ -165,7 +165,7 @@ def test_numpy_and_dynet_find_the_same_probabilities(learning: Any, source: Any)
     ours = Retagger(learning.standards([source]) | weights_of(network))
     expected = ours.probabilities(source.seen)
     np.testing.assert_allclose(expected.sum(1), 1, rtol=1e-5)
-    first, samples = source.seen.first, [source.standardised_numbers(ours)]
+    first, samples = source.seen.first, [source.standardised(ours)]
     for n in sorted({*np.diff(first).tolist()} - {0}):
         members = [(0, int(s)) for s in np.flatnonzero(np.diff(first) == n)[:3]]
         learning.dy.renew_cg()
@@ -184,7 +184,7 @@ def test_equal_samples_teach_equal_weights(learning: Any, source: Any) -> None:
 
 def test_where_nothing_is_said_the_loss_does_not_depend_on_it(learning: Any, source: Any) -> None:
     network, ours = learning.RetaggerNetwork(1, UNITS), Retagger(learning.standards([source]))
-    plain = source.standardised_numbers(ours)
+    plain = source.standardised(ours)
     other = replace(plain, seen=plain.seen._replace(tagger_numbers=plain.seen.tagger_numbers[::-1]))
     members = [(0, int(s)) for s in np.flatnonzero(np.diff(source.seen.first) == 4)[:2]]
     losses = []

@@ -141,7 +141,7 @@ class Learnt:
 
     def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
         """The most probable relations of each word of a tree, the best first."""
-        return self.labeller.likely(tree)
+        return self.labeller.likely_relations(tree)
 
     def guess(self, sentence: Sentence, shown: Sequence[int] = (), corrected: int = 0) -> Guess:
         """The best tree of a sentence that contains the confirmed heads.

@@ -37,7 +37,7 @@ from dynet_vdgi.words.tagger.crf import (
     Items,
     Tokens,
     labels_of_features,
-    minimised,
+    minimise,
     sparse_of,
     weights_from_arrays,
     weights_to_arrays,
@@ -257,7 +257,7 @@ class Bundles:
             _LOSS(text, parts, groups, gold, gradient, room, total, work=work)
             return float(total[0]), gradient
 
-        x = minimised(loss, len(entries.labels), l2, iterations)
+        x = minimise(loss, len(entries.labels), l2, iterations)
         return cls(parts, n_parts, FeatureWeights(entries, x.astype(np.float32).astype(np.float64)))
 
     def best(self, tokens: Tokens, of_groups: Floats) -> tuple[Ints, Floats]:

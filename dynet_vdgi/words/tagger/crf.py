@@ -121,7 +121,7 @@ class FeatureWeights:
         return scores
 
 
-def seen_with(tokens: Tokens, labels: Ints, n_labels: int) -> tuple[Sparse, Numbers]:
+def weighted_features(tokens: Tokens, labels: Ints, n_labels: int) -> tuple[Sparse, Numbers]:
     """The features of these tokens, with the labels they have weights for; and the number (C,) of
     each.
 
@@ -183,14 +183,14 @@ class Crf:
             raise ValueError(
                 f"{labels.shape} labels of 0..{n_labels - 1} for {len(tokens.uses)} tokens"
             )
-        entries, features = seen_with(tokens, labels, n_labels)
+        entries, features = weighted_features(tokens, labels, n_labels)
         return cls.minimum(Likelihood(tokens, labels, n_labels, entries, features), l2, iterations)
 
     @classmethod
     def minimum(cls, loss: Likelihood, l2: float, iterations: int) -> Crf:
         """The random field that minimises the loss plus l2 / 2 times the sum of squared weights."""
         n_weights = len(loss.entries.labels) + loss.n_labels * (loss.n_labels + 2)
-        x = minimised(loss, n_weights, l2, iterations).astype(np.float32)  # as a file has them
+        x = minimise(loss, n_weights, l2, iterations).astype(np.float32)  # as a file has them
         values, borders = split(x.astype(np.float64), loss.n_labels)
         return cls(FeatureWeights(loss.entries, values), borders)
 
@@ -245,8 +245,8 @@ class Crf:
         Raises: ModelError, an array is missing, or they do not fit together.
         """
         weights, n_labels = weights_from_arrays(arrays, prefix, what)
-        bigrams = checked(arrays, prefix + "bigrams", "f4", (n_labels, n_labels), what)
-        borders = checked(arrays, prefix + "borders", "f4", (2, n_labels), what)
+        bigrams = checked_array(arrays, prefix + "bigrams", "f4", (n_labels, n_labels), what)
+        borders = checked_array(arrays, prefix + "borders", "f4", (2, n_labels), what)
         if max(np.abs(bigrams).max(), np.abs(borders).max()) > LARGEST:
             raise ModelError(f"no {what}: {prefix}bigrams or borders are beyond {LARGEST}")
         return cls(
@@ -297,7 +297,7 @@ def split(x: Floats, n_labels: int) -> tuple[Floats, Borders]:
     return x[:cut], Borders(bigrams, x[end - n_labels : end], x[end:])
 
 
-def minimised(loss: Any, n_weights: int, l2: float, iterations: int) -> Floats:
+def minimise(loss: Any, n_weights: int, l2: float, iterations: int) -> Floats:
     """The weights (n_weights,) at which loss + l2 / 2 * their squares is least, or near it."""
     from scipy.optimize import minimize
 
@@ -336,12 +336,12 @@ def weights_from_arrays(
     arrays: Mapping[str, NDArray[Any]], prefix: str, what: str
 ) -> tuple[FeatureWeights, int]:
     """Weights and the number of labels. Raises: ModelError, they are no such arrays."""
-    version, n_labels = map(int, checked(arrays, prefix + "shape", "i8", (2,), what))
+    version, n_labels = map(int, checked_array(arrays, prefix + "shape", "i8", (2,), what))
     check_version(what, version, FORMAT)
-    keys = checked(arrays, prefix + "keys", "u8", (None,), what)
-    counts = checked(arrays, prefix + "counts", "u2", (len(keys),), what).astype(np.int64)
-    labels = checked(arrays, prefix + "labels", "u2", (int(counts.sum()),), what)
-    values = checked(arrays, prefix + "weights", "f4", labels.shape, what)
+    keys = checked_array(arrays, prefix + "keys", "u8", (None,), what)
+    counts = checked_array(arrays, prefix + "counts", "u2", (len(keys),), what).astype(np.int64)
+    labels = checked_array(arrays, prefix + "labels", "u2", (int(counts.sum()),), what)
+    values = checked_array(arrays, prefix + "weights", "f4", labels.shape, what)
     if not 1 <= n_labels <= MOST_LABELS or int(labels.max(initial=0)) >= n_labels:
         raise ModelError(f"no {what}: {prefix}labels are not below {n_labels}")
     if not (keys[1:] > keys[:-1]).all():
@@ -352,7 +352,7 @@ def weights_from_arrays(
     ), n_labels
 
 
-def checked(
+def checked_array(
     arrays: Mapping[str, NDArray[Any]],
     name: str,
     dtype: str,

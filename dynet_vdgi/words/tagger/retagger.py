@@ -32,7 +32,7 @@ from dynet_vdgi.models.archive import Archive, opened
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system.array_types import Flags, Floats, Floats32, Ints
 from dynet_vdgi.universal.encoding import MIXED, N_TAGS, NO_GAP, STRONG, TAG, WEAK, kind_of_gap
-from dynet_vdgi.words.tagger.crf import checked
+from dynet_vdgi.words.tagger.crf import checked_array
 from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS, N_OF_TEXT, SIDES, CountedWords, cases_of
@@ -352,13 +352,17 @@ def _read(archive: Archive) -> dict[str, Floats32]:
         raise ModelError(f"a {meta.kind} of format {meta.format}, not a {KIND} of format {FORMAT}")
     arrays: Mapping[str, NDArray[Any]] = archive.arrays("weights.npz")
     sizes = (
-        checked(arrays, name, "f2", (None, None), KIND).shape
+        checked_array(arrays, name, "f2", (None, None), KIND).shape
         for name in ("said", "lstm0.forward.h", "text")
     )
     (width, _), (_, hidden), (language, _) = sizes
     expected = shapes(width, hidden, language)
-    weights = {name: checked(arrays, name, "f2", shape, KIND) for name, shape in expected.items()}
-    weights |= {name: checked(arrays, name, "f4", (size,), KIND) for name, size in STANDARD.items()}
+    weights = {
+        name: checked_array(arrays, name, "f2", shape, KIND) for name, shape in expected.items()
+    }
+    weights |= {
+        name: checked_array(arrays, name, "f4", (size,), KIND) for name, size in STANDARD.items()
+    }
     if not all((weights[name] > 0).all() for name in STANDARD if name.endswith("scale")):
         raise ModelError(f"no {KIND}: a scale is not positive")
     return {name: array.astype(np.float32) for name, array in weights.items()}

@@ -32,7 +32,7 @@ from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.words.tagger.bundles import Bundles
 from dynet_vdgi.words.tagger.chain import FREE
-from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, seen_with
+from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, weighted_features
 from dynet_vdgi.words.tagger.lemmas import apply_rule, key_of, known_lemmas, rule_of
 from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, TaggerOutput
 from dynet_vdgi.words.tagger.spelling import WordTypes, with_items
@@ -480,7 +480,7 @@ def _first_pass(tokens: Tokens, gold: Ints, n_tags: int) -> tuple[Crf, Floats]:
     """A random field, and marginals (N, T) of the tagged text from others that have not seen the
     sentence."""
     n_sentences = len(tokens.first) - 1
-    entries, features = seen_with(tokens, gold, n_tags)
+    entries, features = weighted_features(tokens, gold, n_tags)
     marginals = np.full((len(gold), n_tags), 1 / n_tags)
     fields = []
     fold_of = np.arange(n_sentences) % FOLDS

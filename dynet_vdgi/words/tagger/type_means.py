@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.hashing import text_code
 from dynet_vdgi.system.array_types import Codes, Floats
-from dynet_vdgi.words.tagger.crf import Items, Tokens, checked
+from dynet_vdgi.words.tagger.crf import Items, Tokens, checked_array
 from dynet_vdgi.words.tagger.spelling import WordTypes, types_around, with_items
 
 MEANS_OFFSETS = (0, -1, 1)
@@ -107,9 +107,9 @@ class TypeMeans:
     ) -> TypeMeans:
         """The means in these arrays; others are ignored. Raises: ModelError, they do not fit
         together."""
-        keys = checked(arrays, prefix + "keys", "u8", (None,), what)
-        sums = checked(arrays, prefix + "sums", "f4", (len(keys), n_tags), what)
-        counts = checked(arrays, prefix + "counts", "f4", (len(keys),), what)
+        keys = checked_array(arrays, prefix + "keys", "u8", (None,), what)
+        sums = checked_array(arrays, prefix + "sums", "f4", (len(keys), n_tags), what)
+        counts = checked_array(arrays, prefix + "counts", "f4", (len(keys),), what)
         if not (keys[1:] > keys[:-1]).all() or not (counts > 0).all() or not (sums >= 0).all():
             raise ModelError(f"no {what}: {prefix}keys do not ascend, or a number is not positive")
         if not (sums <= 1.01 * counts[:, None]).all():  # they are sums of rounded probabilities

@@ -39,7 +39,7 @@ from dynet_vdgi.system.array_types import Ints
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.system.messages import count
-from dynet_vdgi.words.tagger.crf import Crf, Items, Tokens, checked
+from dynet_vdgi.words.tagger.crf import Crf, Items, Tokens, checked_array
 from dynet_vdgi.words.tokeniser import features
 from dynet_vdgi.words.tokeniser.features import WeightLookup
 from dynet_vdgi.words.tokeniser.passages import passages
@@ -252,7 +252,7 @@ class Tokeniser:
             raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
         empty = {name: np.zeros(0, np.int64) for name in ("tokeniser/cut", "tokeniser/own")}
         cut, formats = (
-            checked({**empty, **arrays}, name, "i8", (None,), "tokeniser").tolist()
+            checked_array({**empty, **arrays}, name, "i8", (None,), "tokeniser").tolist()
             for name in empty
         )
         if not {*cut} <= {*range(len(WHOLE_KINDS))} or not all(0 <= n < 0x110000 for n in formats):
