@@ -85,11 +85,11 @@ def of_scores(
     else:
         trees = eisner.expected_best_of_all(marginals, given)
     margins = margins_of(marginals, trees) if has_margins else [NO_MARGINS] * len(batch)
-    scored = list(map(ScoredTree, trees, margins))
+    scored = [ScoredTree(*pair) for pair in zip(trees, margins)]
     if not relations or scores.log_p is None:
         return scored
     log_p = scores.log_p(np.array([head for each in scored for head in each.heads], np.int64))
-    ends = np.cumsum(list(map(len, batch))).tolist()
+    ends = np.cumsum([len(sentence) for sentence in batch]).tolist()
     return [
         each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(scored, ends)
     ]
@@ -98,11 +98,10 @@ def of_scores(
 def margins_of(marginals: Sequence[Floats], trees: Sequence[Tree]) -> list[Floats]:
     """The log-odds (n,) of the marginal probabilities (n + 1, n) of each tree's arcs."""
     of_arcs = [
-        probabilities[tree, range(len(tree))]
-        for probabilities, tree in zip(marginals, map(list, trees))
+        probabilities[list(tree), range(len(tree))] for probabilities, tree in zip(marginals, trees)
     ]
     p = np.clip(np.concatenate(of_arcs), CERTAIN, 1 - CERTAIN)
-    return np.split(np.log(p / (1 - p)), np.cumsum(list(map(len, trees)))[:-1])
+    return np.split(np.log(p / (1 - p)), np.cumsum([len(tree) for tree in trees])[:-1])
 
 
 def _in_batches(
@@ -148,11 +147,11 @@ def _join(parts: Sequence[ScoredTree]) -> ScoredTree:
     """The tree of a sentence from those of its parts, whose roots depend on the first one's."""
     if len(parts) == 1:
         return parts[0]
-    heads: list[int] = []
-    root = parts[0].heads.index(0) + 1
-    for tree, _, _ in parts:
+    heads = list(parts[0].heads)
+    root = heads.index(0) + 1
+    for part in parts[1:]:
         offset = len(heads)
-        heads += [head + offset if head else root if offset else 0 for head in tree]
+        heads += [head + offset if head else root for head in part.heads]
     return ScoredTree(tuple(heads), np.concatenate([each.margins for each in parts]))
 
 

@@ -373,7 +373,7 @@ class Parser:
         if relations:
             deprels = self.labeller.relations(sentences, heads, self.verb_order, trees)
         if not how.confidence:
-            return list(map(Parse, heads, deprels))
+            return [Parse(*pair) for pair in zip(heads, deprels)]
         sure = confidences(
             self.calibration, sentences, bare, places, trees, keep_heads=how.keep_heads
         )

@@ -111,8 +111,10 @@ def fill_atoms(tree: ArcText, labels: Ints, nouns: np.uint64, dependent: int, at
                 outer = 2
     distance = abs(head - dependent) if head else 0
     bins = distance
-    if distance > 3:
-        bins = 4 if distance <= 5 else 5 if distance <= 9 else 6
+    if distance > 9:
+        bins = 6
+    elif distance > 3:
+        bins = 4 if distance <= 5 else 5
     comma = head and rows[dependent, GAPS] != rows[head, GAPS]
     atoms[k], atoms[k + 1], atoms[k + 2] = (
         labels[dependent - 1] + 1,

@@ -356,9 +356,8 @@ class Labeller:
         if rest:
             others = [trees[k] for k in rest]
             log_p_of_others = self.log_p(others, _flat_heads(others))
-            for k, row in zip(
-                rest, np.split(log_p_of_others, np.cumsum(list(map(len, others)))[:-1])
-            ):
+            ends = np.cumsum([len(tree) for tree in others])
+            for k, row in zip(rest, np.split(log_p_of_others, ends[:-1])):
                 rows[k] = row
         return np.concatenate(
             [np.zeros((0, len(LABELS))), *(row for row in rows if row is not None)]
@@ -439,11 +438,12 @@ class Labeller:
         words, ids = _numbered(trees, with_forms)
         first = np.concatenate([[0], np.cumsum([len(tree) for tree in trees], dtype=np.int64)])
         heads = _flat_heads(trees)
-        gaps_before = (
-            accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree))))
-            for tree in trees
-        )
-        gaps = np.array(list(chain.from_iterable(gaps_before)), np.int64)
+        gaps_before: list[int] = []  # the number of gaps up to each word of its sentence
+        for tree in trees:
+            gaps_before += accumulate(int(gap != "") for gap in tree.gaps[: len(tree)])
+            if not tree.gaps:
+                gaps_before += [0] * len(tree)
+        gaps = np.array(gaps_before, np.int64)
         if log_p is None:
             log_p = self._log_p(trees)
         sentence = np.repeat(np.arange(len(trees)), np.diff(first))

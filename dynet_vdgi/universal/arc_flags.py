@@ -148,7 +148,11 @@ def bin_of(distance: int) -> int:
     """The bin of a distance of 1 or more."""
     if distance <= 4:
         return distance - 1
-    return 4 if distance <= 6 else 5 if distance <= 9 else 6 if distance <= 15 else 7
+    if distance <= 6:
+        return 4
+    if distance <= 9:
+        return 5
+    return 6 if distance <= 15 else 7
 
 
 @compiled

@@ -161,7 +161,9 @@ def kind_of_gap(forms: str) -> int:
     if not forms:
         return NO_GAP
     marks = set(forms.split())
-    return WEAK if marks <= _WEAK else STRONG if marks & _STRONG else MIXED
+    if marks <= _WEAK:
+        return WEAK
+    return STRONG if marks & _STRONG else MIXED
 
 
 def gap_pairs(before: Ints, after: Ints) -> Ints:

@@ -198,9 +198,13 @@ class Crf:
     def mean_of(cls, fields: Sequence[Crf]) -> Crf:
         """The random field whose weights are the means of those of others, which have the same
         features."""
-        borders = [np.mean([field.borders[k] for field in fields], axis=0) for k in range(3)]
         values = np.mean([field.weights.values for field in fields], axis=0)
-        return cls(FeatureWeights(fields[0].weights.entries, values), Borders(*borders))
+        borders = Borders(
+            bigrams=np.mean([field.borders.bigrams for field in fields], axis=0),
+            start=np.mean([field.borders.start for field in fields], axis=0),
+            end=np.mean([field.borders.end for field in fields], axis=0),
+        )
+        return cls(FeatureWeights(fields[0].weights.entries, values), borders)
 
     def scores(self, tokens: Tokens) -> Floats:
         """The scores (N, T) of labels, for `marginals` and `best`."""

@@ -86,7 +86,7 @@ class LearningText(Struct, frozen=True, dict=True):
     raw: list[list[str]] = []
 
     def __post_init__(self) -> None:
-        if [*map(len, self.tagged)] != [*map(len, self.tags)]:
+        if [len(forms) for forms in self.tagged] != [len(tags) for tags in self.tags]:
             raise ValueError("tags are not of the tagged words")
 
     @classmethod
@@ -113,7 +113,7 @@ class LearningText(Struct, frozen=True, dict=True):
 
     @cached_property
     def _distinct_sentences(self) -> set[tuple[str, ...]]:
-        return {*map(tuple, self.tagged), *map(tuple, self.raw)}
+        return {tuple(forms) for forms in self.tagged + self.raw}
 
     def with_words(self, words: WordTypes) -> CountedWords:
         """This text and sentences that it does not hold yet, counted together."""

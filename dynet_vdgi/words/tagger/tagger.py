@@ -424,11 +424,14 @@ class _TaggingText:
     def __init__(self, sentences: Sequence[Sentence], listing: TagList | None = None) -> None:
         self.words = WordTypes.of(sentence.forms for sentence in sentences)
         tags = [tag for sentence in sentences for tag in universal_tags(sentence)]
-        feats, xpos, lemmas = (
-            [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]
-            for name in ("feats", "xpos", "lemmas")
-        )
-        lemmas = list(map(nfc, lemmas))
+        feats: list[str] = []
+        xpos: list[str] = []
+        lemmas: list[str] = []
+        for sentence in sentences:
+            none = (UNKNOWN,) * len(sentence)
+            feats += sentence.feats or none
+            xpos += sentence.xpos or none
+            lemmas += [nfc(lemma) for lemma in sentence.lemmas or none]
         forms = [self.words.forms[k] for k in self.words.types.tolist()]
         self.is_given = np.array([tag != UNKNOWN for tag in tags], np.bool_)
         self.bundle_of_words = list(zip(tags, feats))
@@ -437,9 +440,11 @@ class _TaggingText:
         self.tag_of_words = tags
         self.tags = sorted({*tags} - {UNKNOWN})
         bundles = {pair for pair in self.bundle_of_words if pair[0] != UNKNOWN}
-        self.bundles = sorted(
-            bundles | {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}}
-        )
+        tags_with_bundles = {tag for tag, _ in bundles}
+        for tag in self.tags:
+            if tag not in tags_with_bundles:
+                bundles.add((tag, UNKNOWN))
+        self.bundles = sorted(bundles)
         xpos_pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
         self.xpos = sorted({pair for pair in xpos_pairs if pair[0] != UNKNOWN})
         words = [
@@ -509,25 +514,30 @@ def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:
     return with_items(tokens, Items(np.arange(len(codes) + 1), codes), uses[:, None])
 
 
-def _fill(sentence: Sentence, lemmas: Mapping[str, str], tags: WordTags, retag: bool) -> Tagged:
+def _fill(
+    sentence: Sentence, lemmas_seen: Mapping[str, str], tags: WordTags, retag: bool
+) -> Tagged:
     """The sentence with the tagger's tags for words that have none, or for all."""
-    columns = (sentence.lemmas, universal_tags(sentence), sentence.xpos, sentence.feats)
-    old = lemma, upos, own_xpos, own_feats = [
-        list(c or (UNKNOWN,) * len(sentence)) for c in columns
-    ]
+    none = (UNKNOWN,) * len(sentence)
+    lemmas, upos = list(sentence.lemmas or none), list(universal_tags(sentence) or none)
+    xpos, feats = list(sentence.xpos or none), list(sentence.feats or none)
     tag_chances: list[float | None] = list(tags.chances)
     n_given = 0
-    for k, (tag, feats) in enumerate(tags.bundles):
+    for k, (tag, feats_of_tag) in enumerate(tags.bundles):
         if not retag and upos[k] != UNKNOWN:
             tag_chances[k] = None
             n_given += 1
         else:
             upos[k] = tag
-            own_feats[k] = feats if retag or own_feats[k] == UNKNOWN else own_feats[k]
-            own_xpos[k] = tags.xpos[k] if retag or own_xpos[k] == UNKNOWN else own_xpos[k]
-        if lemmas and (retag or lemma[k] == UNKNOWN):
+            if retag or feats[k] == UNKNOWN:
+                feats[k] = feats_of_tag
+            if retag or xpos[k] == UNKNOWN:
+                xpos[k] = tags.xpos[k]
+        if lemmas_seen and (retag or lemmas[k] == UNKNOWN):
             form = nfc(sentence.forms[k])
-            lemma_seen = lemmas.get(key_of(form, upos[k], own_feats[k]))
-            chosen = apply_rule(tags.rules[k], form) if lemma_seen is None else lemma_seen
-            lemma[k] = as_in(chosen, sentence.forms[k])
-    return Tagged(with_columns(sentence, *map(tuple, old)), tag_chances, n_given)
+            lemma = lemmas_seen.get(key_of(form, upos[k], feats[k]))
+            if lemma is None:
+                lemma = apply_rule(tags.rules[k], form)
+            lemmas[k] = as_in(lemma, sentence.forms[k])
+    filled = with_columns(sentence, tuple(lemmas), tuple(upos), tuple(xpos), tuple(feats))
+    return Tagged(filled, tag_chances, n_given)

@@ -117,6 +117,11 @@ class TypeMeans:
         return cls(keys, sums.astype(np.float64), counts.astype(np.float64))
 
 
+def _numbered_codes(name: str, count: int) -> Codes:
+    """The codes (count,) of `name=0`, `name=1` and so on."""
+    return np.array([text_code(f"{name}={number}") for number in range(count)], np.uint64)
+
+
 def items_of_means(means: Floats) -> Items:
     """The items (3 W,) of means (W, T), the first of which stands for no word: for each, by
     MEANS_OFFSETS."""
@@ -128,12 +133,9 @@ def items_of_means(means: Floats) -> Items:
     codes = np.zeros((n, len(MEANS_OFFSETS), 4), np.uint64)
     there = np.zeros((n, 4), np.bool_)
     for k, offset in enumerate(MEANS_OFFSETS):
-        of_best, of_bin, of_others = (
-            np.array([text_code(f"{offset}:{name}={tag}") for tag in range(count)], np.uint64)
-            for name, count in (("best", n_tags), ("bin", n_tags * BINS), ("other", n_tags))
-        )
-        codes[:, k, 0] = of_best[ranked[:, 0]]
-        codes[:, k, 1] = of_bin[ranked[:, 0] * BINS + bins]
+        of_others = _numbered_codes(f"{offset}:other", n_tags)
+        codes[:, k, 0] = _numbered_codes(f"{offset}:best", n_tags)[ranked[:, 0]]
+        codes[:, k, 1] = _numbered_codes(f"{offset}:bin", n_tags * BINS)[ranked[:, 0] * BINS + bins]
         for j in range(1, min(3, n_tags)):
             codes[:, k, j + 1] = of_others[ranked[:, j]]
             there[:, j + 1] = value[:, j] > LEAST_PROBABILITY

@@ -109,8 +109,10 @@ class Seen(NamedTuple):
             done = end
         pieces.append(self.text[done:])
         parts.append((self.starts[done:], self.ends[done:], self.joined[done:]))
-        starts, ends, joined = map(np.concatenate, zip(*parts))
-        return Seen("".join(pieces), starts, ends, joined)
+        starts, ends, joined = zip(*parts)
+        return Seen(
+            "".join(pieces), np.concatenate(starts), np.concatenate(ends), np.concatenate(joined)
+        )
 
 
 def is_plain(text: str) -> bool:

@@ -69,12 +69,13 @@ class Splitter(Struct, frozen=True):
             if len(words) > MOST_WORDS or sum(map(len, words)) > MOST_LETTERS:
                 continue
             seen[form.lower()][tuple([word.lower() for word in words])] += 1
-        usual = {form: bool(counts.most_common(1)[0][0]) for form, counts in seen.items()}
-        splits = {
-            form: [words for words, _ in counts.most_common() if words]
-            for form, counts in seen.items()
-        }
-        usual_words = {form: counts[0] for form, counts in splits.items() if counts}
+        usual: dict[str, bool] = {}  # whether a form is split more often than not
+        usual_words: dict[str, tuple[str, ...]] = {}  # into which, where it is split
+        for form, counts in seen.items():
+            usual[form] = bool(counts.most_common(1)[0][0])
+            splits = [words for words, _ in counts.most_common() if words]
+            if splits:
+                usual_words[form] = splits[0]
         begins: dict[str, Counter[Rewriting]] = defaultdict(Counter)
         ends: dict[str, Counter[Rewriting]] = defaultdict(Counter)
         for form, words in usual_words.items():

@@ -250,19 +250,28 @@ class Tokeniser:
         is_sound = labels == sorted({*labels} & {*range(N_LABELS)}) and {*ENDS_SENTENCE} & {*labels}
         if len(labels) != crf.n_labels or not is_sound:
             raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
-        empty = {name: np.zeros(0, np.int64) for name in ("tokeniser/cut", "tokeniser/own")}
-        cut, formats = (
-            checked_array({**empty, **arrays}, name, "i8", (None,), "tokeniser").tolist()
-            for name in empty
-        )
+        cut = _numbers_in(arrays, "tokeniser/cut")
+        formats = _numbers_in(arrays, "tokeniser/own")
         if not {*cut} <= {*range(len(WHOLE_KINDS))} or not all(0 <= n < 0x110000 for n in formats):
             raise ModelError(
                 "no tokeniser: tokeniser/cut or tokeniser/own hold other numbers than they may"
             )
-        kinds, formats = frozenset(WHOLE_KINDS[n] for n in cut), frozenset(map(chr, formats))
         return cls(
-            crf, tuple(map(int, labels)), splitter, kinds, formats, "tokeniser/brackets" in arrays
+            crf,
+            tuple([int(label) for label in labels]),
+            splitter,
+            cut=frozenset(WHOLE_KINDS[n] for n in cut),
+            letter_like=frozenset(chr(n) for n in formats),
+            cuts_brackets="tokeniser/brackets" in arrays,
         )
+
+
+def _numbers_in(arrays: Mapping[str, NDArray[Any]], name: str) -> list[int]:
+    """The numbers in an array, which may be missing. Raises: ModelError, it is of another type."""
+    if name not in arrays:
+        return []
+    numbers: list[int] = checked_array(arrays, name, "i8", (None,), "tokeniser").tolist()
+    return numbers
 
 
 def _warn_of_long_sentence(document: Document, name: str, n_before: int) -> bool:

@@ -57,7 +57,8 @@ def sentences_of(
     of_units, ends_of_units = seen.starts[symbols.places], seen.ends[symbols.places]
     starts, stops = of_units[begins].tolist(), ends_of_units[ends].tolist()
     forms = [text[start:stop] for start, stop in zip(starts, stops)]
-    words = list(map(words_of, forms, (labels[ends] >= SPLIT).tolist()))
+    is_probable = (labels[ends] >= SPLIT).tolist()
+    words = [words_of(form, is_split) for form, is_split in zip(forms, is_probable)]
     cuts = np.flatnonzero(labels == WORD_END)
     n_before, n_after = np.searchsorted(cuts, begins), np.searchsorted(cuts, ends)
     for n in np.flatnonzero(n_before < n_after).tolist():
@@ -68,8 +69,8 @@ def sentences_of(
                 [*ends_of_units[cut_units].tolist(), stops[n]],
             )
             words[n] = tuple([form_of(text[a:b]) for a, b in spans])
-    tokens = tuple(map(Token, starts, stops, words))
-    n_words = list(accumulate(map(len, words), initial=0))
+    tokens = tuple([Token(*token) for token in zip(starts, stops, words)])
+    n_words = list(accumulate([len(several) for several in words], initial=0))
     borders = np.append(0, np.flatnonzero(np.isin(labels[ends], ENDS_SENTENCE)) + 1).tolist()
     limits, most = [], limit("words")
     for start, end in zip(borders, borders[1:]):
