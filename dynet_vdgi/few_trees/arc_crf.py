@@ -153,7 +153,10 @@ class ArcCrf:
         return add_scores(self._atoms.pack(sentences), self._table, weights, based)
 
     def scores_after(self, tree: Sentence, rate: float) -> Floats:
-        """The `scores` after a step of learning from this partial tree alone; the CRF stays as is."""
+        """The `scores` after a step of learning from this partial tree alone.
+
+        The CRF stays as it is.
+        """
         _, weights = self._base_and_weights()
         (example,), learnt = self._examples([tree]), weights.copy()
         gradients = gradients_of(self._scores(example, learnt), example.heads)

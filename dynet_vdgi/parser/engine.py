@@ -5,7 +5,7 @@ An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gi
 One that needs a text, to see what kind of language it is in, gives an engine for that text:
 `engine.for_text(sentences)`.
 
-A model file names its recipe (`model.settings.recipe`), and `settings.registry.RECIPES` finds the
+A model file names its recipe (the setting `recipe`), and `settings.registry.RECIPES` finds the
 recipe's module by this name; `Parser` asks the recipe for the engine of the model,
 `RECIPES.named(name).engine(model)`:
 
