@@ -34,7 +34,7 @@ from dynet_vdgi.parser.confidence import (
     Weights,
     arc_probabilities,
     logistic,
-    shifted,
+    shift_probabilities,
 )
 from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.rule_tables.prior import Prior
@@ -100,7 +100,7 @@ def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> f
     p = np.clip(np.asarray(probabilities, np.float64), CLIP, 1 - CLIP)
     truth, shift = np.asarray(right, np.float64), 0.0
     for _ in range(steps):
-        q = shifted(p, shift)
+        q = shift_probabilities(p, shift)
         change = (truth - q).sum() / max(float((q * (1 - q)).sum()), 1e-9)
         shift += float(np.clip(change, -1, 1))
         if abs(change) < 1e-9:

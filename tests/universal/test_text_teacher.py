@@ -13,7 +13,7 @@ from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.stored import Measures
 from dynet_vdgi.universal.text_teacher import (
     FLOOR,
-    LONGEST,
+    LONGEST_SCORED,
     LONGEST_SENTENCE,
     MOST_TAGS,
     SHARE,
@@ -63,7 +63,7 @@ def test_its_probabilities_are_those_of_a_dmv_under_the_table():
 
 def test_it_has_no_opinion_on_sentences_that_are_too_long():
     teacher, _ = teach_text(VERB_LAST, encode(VERB_LAST, FEATURES), TABLE)
-    long = Sentence.of_tags(["NOUN"] * LONGEST + ["VERB"])
+    long = Sentence.of_tags(["NOUN"] * LONGEST_SCORED + ["VERB"])
     found = teacher.log_probabilities([VERB_LAST[0], long, Sentence.of_tags(["VERB"])])
     n = len(VERB_LAST[0])
     assert found[: n * (n + 1)].all()

@@ -19,7 +19,7 @@ from dynet_vdgi.universal.learn.batches import LearningSource, batch_of, random_
 from dynet_vdgi.universal.learn.invented import FaultSettings
 from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
-from dynet_vdgi.universal.text_teacher import taught
+from dynet_vdgi.universal.text_teacher import teach_text
 from dynet_vdgi.universal.typology import Profile
 from tests import universal_reference
 
@@ -36,7 +36,9 @@ def sentences() -> list[Any]:
 def source(sentences: list[Any]) -> LearningSource:
     features = known_features([sentences], 1)
     text = encode(sentences, features, band_of_forms(sentences))
-    profile = Profile.of(text, features, taught(sentences, text, table_to_learn_under())[1].sum(0))
+    profile = Profile.of(
+        text, features, teach_text(sentences, text, table_to_learn_under())[1].sum(0)
+    )
     return LearningSource(text, [profile], profile)
 
 

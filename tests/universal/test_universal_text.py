@@ -26,7 +26,7 @@ from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import TextScorer
-from dynet_vdgi.universal.text_teacher import taught
+from dynet_vdgi.universal.text_teacher import teach_text
 from dynet_vdgi.universal.typology import Profile, TagCounts
 
 LEFT, RIGHT = 0, 1
@@ -81,7 +81,7 @@ def test_neighbours_and_words_in_reach_are_counted():
 def test_a_text_read_backwards_has_the_opposite_directions(demo):
     features = known_features([demo], 1)
     text = encode([replace(s, gaps=()) for s in demo], features)
-    _, arcs = taught(demo, text, table_to_learn_under())
+    _, arcs = teach_text(demo, text, table_to_learn_under())
     arcs = arcs.sum(0)
     forth = Profile.of(text, features, arcs)
     back = Profile.of(encode([mirrored(s) for s in demo], features), features, arcs[..., ::-1])
@@ -94,7 +94,7 @@ def test_a_profile_without_features_or_sentences_is_finite():
     for text in ([], [Sentence.of_tags(["NOUN"])], [Sentence.of_tags(["PUNCT", "X"])]):
         coded = encode(text, ("Case=Nom",))
         profile = Profile.of(
-            coded, ("Case=Nom",), taught(text, coded, table_to_learn_under())[1].sum(0)
+            coded, ("Case=Nom",), teach_text(text, coded, table_to_learn_under())[1].sum(0)
         )
         assert np.isfinite(profile.numbers).all()
         assert np.isfinite(profile.pairs).all()
