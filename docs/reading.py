@@ -18,7 +18,7 @@ READERS = (
     ),
     (
         "see how a file becomes trees",
-        "cli.py commands/parse.py parser/files.py parser/steps.py conllu/blocks.py parser/block_reading.py "
+        "cli.py commands/parse.py parser/file_parser.py parser/steps.py conllu/blocks.py parser/block_reading.py "
         "conllu/reading.py conllu/sentence.py parser/parser.py "
         "parser/engine.py parser/universal_engine.py universal/encoding.py universal/scorer.py parser/decoding.py "
         "inference/eisner.py conllu/writing.py",

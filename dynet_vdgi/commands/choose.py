@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> None:
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
     from dynet_vdgi.models.run_folder import model_path
-    from dynet_vdgi.parser.choosing import LONGEST, SHORTEST, to_correct
+    from dynet_vdgi.parser.choosing import LONGEST_SENTENCE, SHORTEST_SENTENCE, to_correct
     from dynet_vdgi.parser.parser import load
     from dynet_vdgi.relations.label_table import named_table
     from dynet_vdgi.rule_tables.tag_warnings import (
@@ -102,7 +102,10 @@ def run(arguments: argparse.Namespace) -> None:
     if len(blocks) < arguments.number:
         asked = count(arguments.number, "sentence")
         logger.warning(
-            "there were no more of %d to %d words: %s asked for", SHORTEST, LONGEST, asked
+            "there were no more of %d to %d words: %s asked for",
+            SHORTEST_SENTENCE,
+            LONGEST_SENTENCE,
+            asked,
         )
 
 

@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
                     f"--output {arguments.output}: {times} inputs would be written to {output}"
                 )
     _check_outputs(arguments, names, [output for _, output in outputs])
-    from dynet_vdgi.parser.files import FileParser
+    from dynet_vdgi.parser.file_parser import FileParser
     from dynet_vdgi.parser.given_heads import KeepError
     from dynet_vdgi.parser.parser import How, load
     from dynet_vdgi.relations.label_table import named_table

@@ -37,7 +37,7 @@ from dynet_vdgi.evaluation.file_scores import evaluate_baselines
 from dynet_vdgi.evaluation.rules_only import RULES_ONLY
 from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded, row_of
 from dynet_vdgi.models.run_log import RunLog
-from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.file_parser import FileParser
 from dynet_vdgi.parser.parser import load as load_parser
 from dynet_vdgi.rule_tables.estimated_rules import estimated_rules
 from dynet_vdgi.rule_tables.rules import load_rules

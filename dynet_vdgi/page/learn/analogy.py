@@ -15,7 +15,7 @@ from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
 from dynet_vdgi.page.learn.described import Described, described
 from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns, MarkedSentence
-from dynet_vdgi.words.tagger.lemmas import AS_WRITTEN, applied, n_shared, rule_of
+from dynet_vdgi.words.tagger.lemmas import AS_WRITTEN, apply_rule, n_shared, rule_of
 
 LONGEST_ENDING = 6
 """Letters of the longest ending; a whole word is longer than all."""
@@ -66,7 +66,7 @@ class Analogies:
     def _count(self, form: str, tag: str, description: Described, n: int) -> None:
         self._tags[form.lower()][tag] += n
         if description.lemma not in ("", NOTHING):
-            lemma = applied(description.lemma, form)
+            lemma = apply_rule(description.lemma, form)
             self._lemmas[tag][lemma] += n
             self._beginnings[form[:2].lower()][_beginnings_of(form.lower(), lemma.lower())] += n
         for ending in _endings(form):
@@ -137,7 +137,7 @@ class Analogies:
         for description, n in self._counts[tag, _whole(form)].items():
             value = description[place]
             if place == LEMMA and value not in ("", NOTHING):
-                value = applied(value, form)
+                value = apply_rule(value, form)
             if value and n > 0:
                 counts[value] += n
         return counts
@@ -172,7 +172,7 @@ class Analogies:
         lower, start = form.lower(), self._with_lemmas_beginning(form, tag)
         for rule in self._lemma_rules(form, tag, feats):
             if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
-                yield applied(rule, start)
+                yield apply_rule(rule, start)
         yield from (start.lower(), lower, form)
 
     def _lemma_rules(self, form: str, tag: str, feats: str) -> Iterator[str]:

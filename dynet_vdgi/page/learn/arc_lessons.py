@@ -20,7 +20,7 @@ from dynet_vdgi.inference import eisner
 from dynet_vdgi.page.text.marked import Guess, mended
 from dynet_vdgi.parser import given_heads
 from dynet_vdgi.parser.choosing import choose
-from dynet_vdgi.parser.confidence import shifted
+from dynet_vdgi.parser.confidence import shift_probabilities
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.rule_tables.facts import load_facts
@@ -141,7 +141,7 @@ class Learnt:
 
     def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
         """The most probable relations of each word of a tree, the best first."""
-        return self.labeller.likely(tree)
+        return self.labeller.likely_relations(tree)
 
     def guess(self, sentence: Sentence, shown: Sequence[int] = (), corrected: int = 0) -> Guess:
         """The best tree of a sentence that contains the confirmed heads.
@@ -181,7 +181,7 @@ class Learnt:
             eisner.marginals(eisner.constrained_scores(scores, heads)), heads
         )
         shift = self.parser.calibration.shift if self.parser.calibration else 0.0
-        return tree, shifted(probabilities[list(tree), range(len(tree))], shift)
+        return tree, shift_probabilities(probabilities[list(tree), range(len(tree))], shift)
 
 
 def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:

@@ -22,7 +22,7 @@ from dynet_vdgi.page.learn.arc_lessons import Course, knowledge_of
 from dynet_vdgi.page.text.marked import NOTHING
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
-from dynet_vdgi.words.tagger.lemmas import applied, rule_of
+from dynet_vdgi.words.tagger.lemmas import apply_rule, rule_of
 
 PARTS = 2
 """Each part of the sentences is parsed by what the others have taught."""
@@ -75,7 +75,9 @@ def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Pla
                 other = ", ".join(filter(None, (other, guess and f"parsed {guess}")))
             elif column == "lemma" and sentence.lemmas:
                 value, share = sentence.lemmas[w], 1.0
-                other = applied(other, sentence.forms[w]) if other not in ("", NOTHING) else other
+                other = (
+                    apply_rule(other, sentence.forms[w]) if other not in ("", NOTHING) else other
+                )
             if p < LEAST_UNSUSPICIOUS:
                 place = Place.of(sentence, number, w + 1, f"{column} {value}", other, times)
                 scores.append((share / max(p, LEAST_PROBABILITY), at, place))
