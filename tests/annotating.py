@@ -19,7 +19,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import Guess, MarkedSentence
+from dynet_vdgi.page.text.guesses import Guess
+from dynet_vdgi.page.text.marked import MarkedSentence
 
 ROWS = """# sent_id = one
 # text = The dogs don't bark.

@@ -205,7 +205,8 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.page.store.session import exported
-    from dynet_vdgi.page.text.marked import NOTHING, write_marked
+    from dynet_vdgi.page.text.sentence_blocks import write_marked
+    from dynet_vdgi.page.text.sentence_state import NO_VALUE
     from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
 
     files.check_named(arguments.export)
@@ -221,7 +222,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
     if arguments.finished and not done:
         raise UsageError(f"{path}: no sentence is finished, so there is nothing to write")
     write_marked(done if arguments.finished else sentences, arguments.export, "export")
-    untagged = sum(any(word.upos == NOTHING for word in marked.state.columns) for marked in rest)
+    untagged = sum(any(word.upos == NO_VALUE for word in marked.state.columns) for marked in rest)
     what = "left out" if arguments.finished else "without"
     if untagged and not arguments.finished:
         what += (

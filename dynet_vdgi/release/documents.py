@@ -26,8 +26,9 @@ from dynet_vdgi.conllu.tree_faults import cycle
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.journal import ENDING
 from dynet_vdgi.page.store.session import exported
-from dynet_vdgi.page.text.marked import IS_FLAG, MARKS, NAMES, block, read_marked
+from dynet_vdgi.page.text.sentence_blocks import block, read_marked
 from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.sentence_state import IS_FLAG, MARKS, NAMES
 from dynet_vdgi.page.text.tokens import with_space
 from dynet_vdgi.system import files
 from dynet_vdgi.system.messages import count as counted

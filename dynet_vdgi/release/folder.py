@@ -19,7 +19,7 @@ from typing import Any
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.evaluation.agreement import TITLES, Pairings, agreement
 from dynet_vdgi.evaluation.two_files import TwoFiles
-from dynet_vdgi.page.text.marked import MARKS
+from dynet_vdgi.page.text.sentence_state import MARKS
 from dynet_vdgi.release.documents import AnnotatedFiles, ReleasedSentence, name_sentences, names_in
 from dynet_vdgi.release.metadata import SECTIONS, values_in
 from dynet_vdgi.release.split import PARTS, split

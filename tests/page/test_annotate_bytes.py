@@ -14,7 +14,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.store.own_file import plain
 from dynet_vdgi.page.store.plain_text import conllu_of
 from dynet_vdgi.page.store.session import Given, Session
-from dynet_vdgi.page.text.marked import TagGuess
+from dynet_vdgi.page.text.guesses import TagGuess
 
 
 def without_end(text: str) -> str:

@@ -21,9 +21,11 @@ from dynet_vdgi.page.learn.analogy import Analogies
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
 from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.store.session import Given, Session
-from dynet_vdgi.page.text.marked import ChangeError, TagGuess, block
+from dynet_vdgi.page.text.guesses import TagGuess
 from dynet_vdgi.page.text.notes import note_of, sentence_note
+from dynet_vdgi.page.text.sentence_blocks import block
 from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.sentence_state import ChangeError
 from dynet_vdgi.page.text.word_columns import sorted_feats
 from dynet_vdgi.page.web.offers import Choices, offered, put_guesses, usual_bundles
 from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
@@ -90,7 +92,11 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
         ("Number=Plur", "dog", "NNS"), ("_", "bark", "VBP"), ("Case=Nom", "_", "_"),
     ]  # fmt: skip
     assert marked.bare.feats == ("Number=Plur", "_", "Case=Nom")  # which the parser reads
-    assert (marked.known.tags, marked.known.feats, marked.known.lemmas) == (("_",) * 3, (), ())
+    assert (
+        marked.sentence_without_guesses.tags,
+        marked.sentence_without_guesses.feats,
+        marked.sentence_without_guesses.lemmas,
+    ) == (("_",) * 3, (), ())
     change(session, 0, "feats", 3, "_")  # nobody's guess comes back
     change(session, 0, "tag", 2, "NOUN")  # the guess was about a verb
     version = marked.version
@@ -764,7 +770,7 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
     in_file = list(reading.read(path, tags="known", heads="unchecked"))
     assert [s.forms for s in in_file] == [m.forms for m in session.sentences]
     for sentence, marked in zip(in_file, session.sentences):
-        assert marked.is_as_found(marked.state) or not tree_faults(sentence.heads or ())
+        assert marked.is_file_state(marked.state) or not tree_faults(sentence.heads or ())
     for marked in session.sentences:
         assert SentenceLayout.of(block(marked), marked.wids).block() == block(marked)
     assert made > 8

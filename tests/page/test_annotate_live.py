@@ -28,7 +28,7 @@ from dynet_vdgi.page.learn.helpers import HelperError, Helpers
 from dynet_vdgi.page.learn.live import Live
 from dynet_vdgi.page.learn.tag_lessons import TagLesson
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import Guess, TagGuess
+from dynet_vdgi.page.text.guesses import Guess, TagGuess
 from dynet_vdgi.system import files
 from dynet_vdgi.words.tagger.tagger import WordChoices
 
@@ -147,7 +147,7 @@ def test_a_new_head_has_the_sentence_parsed_once_and_undo_brings_the_tree_back(p
         marked = await live.show(2)
         before = marked.arcs
         change(live, 2, "head", 5, 3)
-        shown = marked.shown()
+        shown = marked.shown_heads()
         await live.parsed(2)
         change(live, 2, "head", 5, 3)  # the same again, which changes nothing
         await live.parsed(2)

@@ -20,7 +20,7 @@ from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.learn import arc_lessons, tag_lessons
 from dynet_vdgi.page.learn.helpers import HelperError, Helpers
-from dynet_vdgi.page.text.marked import TagGuess
+from dynet_vdgi.page.text.guesses import TagGuess
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path

@@ -19,8 +19,9 @@ from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
 from dynet_vdgi.page.store.plain_text import by_rule, conllu_of
 from dynet_vdgi.page.store.session import Session, UnwrittenError
-from dynet_vdgi.page.text.marked import ChangeError, block, read_marked
 from dynet_vdgi.page.text.offered_relations import read_list
+from dynet_vdgi.page.text.sentence_blocks import block, read_marked
+from dynet_vdgi.page.text.sentence_state import ChangeError
 from dynet_vdgi.system import files
 
 SENTENCES = ROWS.strip("\n").split("\n\n")

@@ -13,16 +13,11 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.page.text.changes import new_state
-from dynet_vdgi.page.text.marked import (
-    ChangeError,
-    CircleError,
-    MarkedSentence,
-    mended,
-    read_marked,
-    read_text,
-    write_marked,
-)
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.offered_relations import USUAL, Relations
+from dynet_vdgi.page.text.sentence_blocks import read_marked, read_text, write_marked
+from dynet_vdgi.page.text.sentence_state import ChangeError
+from dynet_vdgi.page.text.tree_mending import CircleError, mended
 from dynet_vdgi.relations.ud_relations import LABELS
 
 
@@ -176,14 +171,14 @@ def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
 
 def test_what_is_confirmed_is_learnt_from_and_never_changed_by_a_guess() -> None:
     marked = change(of_tags("NOUN PUNCT VERB ADV"), "head", 1, 4)
-    assert marked.confirmed().heads == (3, FREE, FREE)
-    assert marked.confirmed().deprels == ("_", "_", "_")
+    assert marked.confirmed_sentence().heads == (3, FREE, FREE)
+    assert marked.confirmed_sentence().deprels == ("_", "_", "_")
     change(marked, "label", 1, "obl")
     version = marked.version
     marked.put(chain(3))
     assert marked.arcs[0] == (4, "obl", "anna", "anna")
     assert marked.heads == (4, 1, 4, 0)
-    assert marked.confirmed().deprels == ("obl", "_", "_")
+    assert marked.confirmed_sentence().deprels == ("obl", "_", "_")
     assert marked.version == version
     marked.put(chain(3)._replace(heads=(2, 0, 2)))
     assert marked.heads == (4, 1, 0, 3)

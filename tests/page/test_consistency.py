@@ -15,7 +15,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.learn.consistency import inconsistent
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.annotated_text import AnnotatedText, listed
-from dynet_vdgi.page.text.marked import read_marked
+from dynet_vdgi.page.text.sentence_blocks import read_marked
 from dynet_vdgi.page.web.search import search
 
 NOUNS, VERBS = ("dog", "cat", "man", "cow"), ("sees", "hears", "likes")

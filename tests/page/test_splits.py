@@ -54,7 +54,7 @@ def test_words_are_split_as_others_were(
 ) -> None:
     session = Session(written(Path("a.conllu"), text_of(*tokens) + text_of(form)), "anna")
     for marked in session.text.sentences:
-        marked.is_found = False
+        marked.is_from_file = False
     assert session.text.splits.offered(form, session.text.sentences[:1]) == offered
     # again, from what was kept
     assert session.text.splits.offered(form, session.text.sentences[:1]) == offered

@@ -11,7 +11,7 @@ from dynet_vdgi.conllu.tree_faults import FREE, cycle
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.two_files import COLUMNS, Stretch, TwoFiles, TwoValues
 from dynet_vdgi.page.adjudication.joining import joined
-from dynet_vdgi.page.text.marked import MARKS
+from dynet_vdgi.page.text.sentence_state import MARKS
 
 TOKENS = "tokens"
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dynet_vdgi.conllu import guess_marks
-from dynet_vdgi.page.text.marked import MARKS, NAMES
+from dynet_vdgi.page.text.sentence_state import MARKS, NAMES
 
 DEPS = 8
 

@@ -14,7 +14,8 @@ from functools import partial
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
 from dynet_vdgi.page.learn.described import Described, described
-from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns, MarkedSentence
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import NO_VALUE, MarkedColumns
 from dynet_vdgi.words.tagger.lemmas import AS_WRITTEN, applied, n_shared, rule_of
 
 LONGEST_ENDING = 6
@@ -67,7 +68,7 @@ class Analogies:
 
     def _count(self, form: str, tag: str, said: Described, n: int) -> None:
         self._tags[form.lower()][tag] += n
-        if said.lemma not in ("", NOTHING):
+        if said.lemma not in ("", NO_VALUE):
             lemma = applied(said.lemma, form)
             self._lemmas[tag][lemma] += n
             self._beginnings[form[:2].lower()][_beginnings_of(form.lower(), lemma.lower())] += n
@@ -89,7 +90,7 @@ class Analogies:
         found = sorted(
             (value for value in scores if scores[value] > 0), key=lambda value: -scores[value]
         )
-        if name == "xpos" and feats not in ("", NOTHING):
+        if name == "xpos" and feats not in ("", NO_VALUE):
             pairs = self._counts.get((tag, ""), Counter[Described]()).items()
             words = {said: n for said, n in pairs if said.xpos and said.feats and n > 0}
             if words and all(said.feats != feats for said in words):
@@ -108,7 +109,7 @@ class Analogies:
         tags = +self._tags.get(form.lower(), Counter())
         if tags and tag not in tags:
             tag, guess = tags.most_common(1)[0][0], Described()
-        if tag == NOTHING:
+        if tag == NO_VALUE:
             return tag, guess
         like = self.guess(form, MarkedColumns(upos=tag))
         if tag not in tags:
@@ -132,7 +133,7 @@ class Analogies:
         counts: Counter[str] = Counter()
         for said, n in self._counts[tag, _whole(form)].items():
             value = said[place]
-            if place == LEMMA and value not in ("", NOTHING):
+            if place == LEMMA and value not in ("", NO_VALUE):
                 value = applied(value, form)
             if value and n > 0:
                 counts[value] += n
@@ -202,7 +203,7 @@ class Analogies:
         return Described(
             xpos,
             feats,
-            rule if rule in ("", NOTHING) else next(self.lemmas(form, word.upos, feats)),
+            rule if rule in ("", NO_VALUE) else next(self.lemmas(form, word.upos, feats)),
         )
 
 
@@ -211,16 +212,16 @@ def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
     finished sentence."""
     is_done = marked.is_done
     for form, word in zip(marked.forms, marked.state.columns):
-        if word.upos != NOTHING:
+        if word.upos != NO_VALUE:
             said = described(word, is_done)
-            rule = said.lemma if said.lemma in ("", NOTHING) else _rule_of(form, said.lemma)
+            rule = said.lemma if said.lemma in ("", NO_VALUE) else _rule_of(form, said.lemma)
             yield form, word.upos, said._replace(lemma=rule)
 
 
 def _rule_of(form: str, lemma: str) -> str:
     """The rule that makes a lemma, of the whole form if need be."""
     rule = rule_of(form, lemma)
-    return "" if ">" in form else f"{form.lower()}>{lemma}" if rule == NOTHING else rule
+    return "" if ">" in form else f"{form.lower()}>{lemma}" if rule == NO_VALUE else rule
 
 
 def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:

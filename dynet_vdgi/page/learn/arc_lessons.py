@@ -17,7 +17,8 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.page.text.marked import Guess, mended
+from dynet_vdgi.page.text.guesses import Guess
+from dynet_vdgi.page.text.tree_mending import mended
 from dynet_vdgi.parser import given_heads
 from dynet_vdgi.parser.choosing import choose
 from dynet_vdgi.parser.confidence import shifted

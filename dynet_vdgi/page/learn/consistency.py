@@ -19,7 +19,7 @@ from dynet_vdgi.conllu.punctuation import without_punctuation
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.learn.arc_lessons import Course, knowledge_of
-from dynet_vdgi.page.text.marked import NOTHING
+from dynet_vdgi.page.text.sentence_state import NO_VALUE
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.words.tagger.lemmas import applied, rule_of
@@ -70,7 +70,7 @@ def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Pla
                 other = ", ".join(filter(None, (other, guess and f"parsed {guess}")))
             elif column == "lemma" and sentence.lemmas:
                 value, share = sentence.lemmas[w], 1.0
-                other = applied(other, sentence.forms[w]) if other not in ("", NOTHING) else other
+                other = applied(other, sentence.forms[w]) if other not in ("", NO_VALUE) else other
             if p < MOST:
                 its = Place.of(sentence, read[k][0], w + 1, f"{column} {value}", other, times)
                 scores.append((share / max(p, LEAST), at, its))
@@ -87,7 +87,7 @@ def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
     lemmas, feats = sentence.lemmas or sentence.forms, sentence.feats
     form, tag, lemma = forms[w + 1].lower(), tags[w + 1], lemmas[w]
     head = sentence.heads[w] if sentence.heads else -1
-    relation = sentence.deprels[w] if sentence.deprels else NOTHING
+    relation = sentence.deprels[w] if sentence.deprels else NO_VALUE
     above, its_lemma = (tags[head], lemmas[head - 1]) if head > 0 else ("ROOT", "")
     ends = [form[-n:] for n in (1, 2, 3, 4)]
     of_feats = "", tag, (tag, relation), *((tag, end) for end in ends[:3]), (tag, ends[1], relation)
@@ -98,11 +98,11 @@ def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
         "relation": (relation, ((tag, side), (tag, lemma, side), (tag, lemma, side, its_lemma))),
         "tag": (tag, ("", (tags[w], tags[w + 2]), *ends, form, (form, tags[w], tags[w + 2]))),
         "features": (
-            feats[w] if feats else NOTHING,
+            feats[w] if feats else NO_VALUE,
             (*of_feats, (tag, form), (tag, form, relation)),
         ),
         "lemma": (
-            rule_of(forms[w + 1], lemma) if sentence.lemmas and lemma != NOTHING else NOTHING,
+            rule_of(forms[w + 1], lemma) if sentence.lemmas and lemma != NO_VALUE else NO_VALUE,
             ((tag, form),),
         ),
     }
@@ -161,7 +161,7 @@ def _parsed(
         for k, marginals in zip(own, crf.marginals([trees[k] for k in own])):
             tree, places = pairs[k]
             for d, (head, relation) in enumerate(
-                zip(tree.heads or (), tree.deprels or (NOTHING,) * len(tree))
+                zip(tree.heads or (), tree.deprels or (NO_VALUE,) * len(tree))
             ):
                 row, best = next(rows), int(marginals[:, d].argmax())
                 if head >= 0:

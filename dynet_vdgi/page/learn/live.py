@@ -21,7 +21,8 @@ from dynet_vdgi.page.learn.recent_choices import WAIT_FOR_GUESS, RecentChoices
 from dynet_vdgi.page.learn.tag_lessons import TagLesson
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.annotated_text import PARSED_AGAIN
-from dynet_vdgi.page.text.marked import Guess, MarkedSentence, TagGuess
+from dynet_vdgi.page.text.guesses import Guess, TagGuess
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.word_columns import COLUMNS
 from dynet_vdgi.page.web.offers import Choices
 from dynet_vdgi.system.messages import count
@@ -117,7 +118,9 @@ class Live:
                 self.learning["state"] = "learning"
                 tagged = [marked for marked in self.session.sentences if marked.is_tagged]
                 now = {marked.id: marked.bare for marked in tagged}
-                told = {marked.id: marked.confirmed() for marked in tagged if marked.is_touched}
+                told = {
+                    marked.id: marked.confirmed_sentence() for marked in tagged if marked.is_touched
+                }
                 done = [marked.id for marked in tagged if marked.is_done]
                 asked = "parser", told, done, now
                 lesson: Lesson | None = await asyncio.to_thread(helpers.learn, *asked)
@@ -172,7 +175,7 @@ class Live:
                 own = [
                     m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)
                 ]
-                known = {marked.id: marked.known for marked in sentences}
+                known = {marked.id: marked.sentence_without_guesses for marked in sentences}
                 lesson: TagLesson | None = await asyncio.to_thread(
                     helpers.learn, "tagger", known, own
                 )
@@ -311,7 +314,7 @@ class Live:
                 corrected = self._corrected.get(number, 0)
                 if corrected:  # numbered without punctuation
                     corrected = 1 + sum(position < corrected for position in marked.positions)
-                asked = "guess", marked.confirmed(), marked.shown(), corrected
+                asked = "guess", marked.confirmed_sentence(), marked.shown_heads(), corrected
                 guess: Guess | None = await asyncio.to_thread(helpers.answer, "parser", *asked)
                 if guess is None:
                     return

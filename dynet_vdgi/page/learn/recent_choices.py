@@ -84,7 +84,7 @@ def _choices(helpers: Helpers, marked: MarkedSentence, sentence: Sentence) -> Ch
     words: Sequence[WordChoices] = helpers.answer("tagger", "choices", sentence) or ()
     likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
     if positions:
-        tree = replace(marked.bare, heads=marked.shown())
+        tree = replace(marked.bare, heads=marked.shown_heads())
         for place, relations in zip(positions, helpers.answer("parser", "likely", tree) or ()):
             likely[place - 1] = relations
     return Choices(

@@ -60,7 +60,7 @@ class Splits:
         if re.search(r"[\s|]", form):
             return []  # what is typed would be cut there, too
         for marked in sentences:
-            if marked.is_done or not marked.is_found:  # somebody has looked at its tokens
+            if marked.is_done or not marked.is_from_file:  # somebody has looked at its tokens
                 known = self._splits.get(marked.id)
                 if known is None or known[0] is not marked.source:
                     known = self._splits[marked.id] = (

@@ -34,7 +34,9 @@ from typing import NamedTuple, TypeVar
 from dynet_vdgi.conllu.guess_marks import HEAD_BY, LABEL_BY
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.text.annotated_text import AnnotatedText, TextChange
-from dynet_vdgi.page.text.marked import MarkedArc, MarkedSentence, as_written
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_blocks import as_written
+from dynet_vdgi.page.text.sentence_state import MarkedArc
 
 LAST_WRITINGS = 5
 """The states of the file that are compared with one that another program has changed: some were
@@ -175,7 +177,7 @@ class _Pairing:
                 before: MarkedSentence | None = old[k - first]
             else:
                 before = by_name.pop(new.sent_id or new.forms, None)
-            is_given = before is None or bool(before.given and before.is_as_found(before.state))
+            is_given = before is None or bool(before.given and before.is_file_state(before.state))
             if self._right_by and is_given and new.has_tree_without_marks:
                 new.take_as_right(self._right_by)
             if before is None:

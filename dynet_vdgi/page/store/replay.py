@@ -13,7 +13,8 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.journal import DAMAGED, HINT, Journal, Record
 from dynet_vdgi.page.store.own_file import plain
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import confirmed_parts, read_text
+from dynet_vdgi.page.text.sentence_blocks import read_text
+from dynet_vdgi.page.text.sentence_state import confirmed_parts
 
 Given = Literal["right", "guessed"]
 

@@ -40,15 +40,10 @@ from dynet_vdgi.page.store.replay import (
     text_at_the_beginning,
 )
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import (
-    ChangeError,
-    Guess,
-    MarkedSentence,
-    SentenceState,
-    as_written,
-    confirmed_parts,
-    read_marked,
-)
+from dynet_vdgi.page.text.guesses import Guess
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_blocks import as_written, read_marked
+from dynet_vdgi.page.text.sentence_state import ChangeError, SentenceState, confirmed_parts
 from dynet_vdgi.system import files
 
 LARGE, TIMES = 10_000_000, 4
@@ -296,7 +291,7 @@ class Session:
         if marked is None or marked.version != version:
             return False
         marked.put(guess)
-        self.is_unsaved |= marked.is_touched and not marked.is_as_found(marked.state)
+        self.is_unsaved |= marked.is_touched and not marked.is_file_state(marked.state)
         return True
 
     def save(self) -> bool:

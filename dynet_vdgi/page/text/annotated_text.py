@@ -24,21 +24,20 @@ from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.learn.splits import Splits
 from dynet_vdgi.page.store.journal import Record
 from dynet_vdgi.page.text import changes, tokens
-from dynet_vdgi.page.text.marked import (
+from dynet_vdgi.page.text.guesses import TagGuess
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.offered_relations import Relations
+from dynet_vdgi.page.text.sentence_blocks import block, read_text
+from dynet_vdgi.page.text.sentence_cuts import cut, glue
+from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.sentence_state import (
     UNSET,
     ChangeError,
     MarkedArc,
-    MarkedSentence,
     SentenceState,
-    TagGuess,
-    block,
     has_arc_marks,
-    read_text,
     state_in,
 )
-from dynet_vdgi.page.text.offered_relations import Relations
-from dynet_vdgi.page.text.sentence_cuts import cut, glue
-from dynet_vdgi.page.text.sentence_layout import SentenceLayout
 from dynet_vdgi.page.text.word_columns import COLUMNS, merged_feats
 from dynet_vdgi.system import files
 
@@ -283,8 +282,12 @@ class AnnotatedText:
             found = SentenceRecord(marked.id, block(marked, state, "journal"))
             if self.by_id.get(marked.id) is not marked:
                 found.lines = "\n".join(marked.source.lines) + "\n\n"
-                found.wids, found.given, found.found = marked.wids, marked.given, marked.is_found
-                found.opened = () if marked.is_found else tuple(marked.opened.items())
+                found.wids, found.given, found.found = (
+                    marked.wids,
+                    marked.given,
+                    marked.is_from_file,
+                )
+                found.opened = () if marked.is_from_file else tuple(marked.opened.items())
             new.append(found)
         record = StepRecord(step.what, step.by, step.at, step.word, tuple(old), tuple(new))
         return dict(msgspec.to_builtins(record))
@@ -437,7 +440,11 @@ class AnnotatedText:
             ):
                 after = max(after, k)
         for k, (tag, _, lemma, xpos, feats) in enumerate(marked.guessed_tags.words):
-            if k >= after and marked.is_unsaid(k) and form.lower() in ("", marked.forms[k].lower()):
+            if (
+                k >= after
+                and marked.is_undescribed(k)
+                and form.lower() in ("", marked.forms[k].lower())
+            ):
                 guess = (
                     tag,
                     Described(*["" if value == "_" else value for value in (xpos, feats, lemma)]),
@@ -493,7 +500,7 @@ def _read(record: SentenceRecord, name: str) -> MarkedSentence:
     ):
         raise ValueError(f"sentence {record.id} is not one of {len(record.wids)} words")
     (marked,) = found
-    marked.id, marked.wids, marked.is_found = record.id, record.wids, record.found
+    marked.id, marked.wids, marked.is_from_file = record.id, record.wids, record.found
     if record.opened:
         marked.opened = {word: why for word, why in record.opened if 1 <= word <= len(marked)}
     if record.given:

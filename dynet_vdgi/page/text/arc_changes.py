@@ -6,19 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dynet_vdgi.conllu.punctuation import heads_without
-from dynet_vdgi.page.text.marked import (
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import (
     NO_LABEL,
-    NOTHING,
+    NO_VALUE,
     UNSET,
     ChangeError,
-    CircleError,
     MarkedArc,
-    MarkedSentence,
     SentenceState,
     label_fault,
-    mended,
-    with_punctuation,
 )
+from dynet_vdgi.page.text.tree_mending import CircleError, mended, with_punctuation
 from dynet_vdgi.page.text.word_columns import COLUMNS
 
 Arcs = list[MarkedArc]
@@ -149,7 +147,7 @@ def done(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceStat
     """Head and relation of all words but punctuation are right, and all tags, features and lemmas."""
     state = _all_right(marked, word, value, by)
     if not marked.is_tagged:
-        raise ChangeError(f"word {marked.tags.index(NOTHING) + 1} has no tag yet")
+        raise ChangeError(f"word {marked.tags.index(NO_VALUE) + 1} has no tag yet")
     columns = []
     for said, shown in zip(state.columns, marked.columns):
         guessed = [

@@ -6,12 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from dynet_vdgi.page.text.arc_changes import StateChange, done, head, label, open_again, right
-from dynet_vdgi.page.text.marked import (
-    ChangeError,
-    MarkedSentence,
-    SentenceState,
-)
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.notes import comment, flag, note
+from dynet_vdgi.page.text.sentence_state import ChangeError, SentenceState
 from dynet_vdgi.page.text.word_columns import COLUMNS
 
 STATE_CHANGES: dict[str, StateChange] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from dynet_vdgi.page.text.marked import NOTHING
+from dynet_vdgi.page.text.sentence_state import NO_VALUE
 
 _BRACKETS = re.compile(r"\([^()]+\)?|[^()]+\)")
 
@@ -32,13 +32,13 @@ def joined(one: str, other: str, blank: str = "") -> str:
     >>> joined("Translit=a", "Translit=b", " "), joined("Ref=1", "Ref=2"), joined("Ref=1", "Ref=1")
     ('Translit=a b', 'Ref=1,2', 'Ref=1')
     """
-    parts = [part for part in one.split("|") if part != NOTHING]
+    parts = [part for part in one.split("|") if part != NO_VALUE]
     places: dict[str, int] = {}
     for place, part in enumerate(parts):
         places.setdefault(part.partition("=")[0], place)
     for part in other.split("|"):
         key, _, value = part.partition("=")
-        if part == NOTHING or part in parts:
+        if part == NO_VALUE or part in parts:
             continue
         if key not in places:
             parts.append(part)
@@ -49,7 +49,7 @@ def joined(one: str, other: str, blank: str = "") -> str:
             parts[place] = part
         elif value and key not in _ONE_ONLY:
             parts[place] = f"{key}={_value(key, first, value, blank)}"
-    return "|".join(parts) or NOTHING
+    return "|".join(parts) or NO_VALUE
 
 
 def _value(key: str, one: str, other: str, blank: str) -> str:

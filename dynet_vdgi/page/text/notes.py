@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dynet_vdgi.page.text.marked import (
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import (
     FLAG,
     IS_FLAG,
-    NOTHING,
+    NO_VALUE,
     ChangeError,
     MarkedColumns,
-    MarkedSentence,
     SentenceState,
 )
 from dynet_vdgi.page.text.word_columns import NO_TEXT, Column
@@ -36,7 +36,7 @@ def _note(value: Any) -> str:
     if type(value) is not str or len(value) > LONGEST_NOTE or re.search("[\ud800-\udfff]", value):
         raise ChangeError(f"this is no note (up to {LONGEST_NOTE} letters)")
     lines = [" ".join(NO_TEXT.sub(" ", line).split()) for line in value.strip().splitlines()]
-    return r"\n".join(line.replace("\\", r"\\").replace("|", r"\p") for line in lines) or NOTHING
+    return r"\n".join(line.replace("\\", r"\\").replace("|", r"\p") for line in lines) or NO_VALUE
 
 
 _WORD_NOTE = Column("note", "Note", _note)
@@ -53,13 +53,13 @@ def note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceStat
     if word:
         return _WORD_NOTE.change(marked, word, value, by)
     text = _note(value)
-    return _with_comment(marked, _NOTE_LINE, f"# note = {text}" if text != NOTHING else "")
+    return _with_comment(marked, _NOTE_LINE, f"# note = {text}" if text != NO_VALUE else "")
 
 
 def note_of(word: MarkedColumns) -> str:
     """The note of a word."""
     found = _WORD_NOTE.of(word)
-    return _unescaped(found) if found != NOTHING else ""
+    return _unescaped(found) if found != NO_VALUE else ""
 
 
 def sentence_note(marked: MarkedSentence) -> str:

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.page.text.marked import NO_LABEL, MarkedSentence, label_fault
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import NO_LABEL, label_fault
 from dynet_vdgi.relations.ud_relations import LABELS
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.messages import did_you_mean

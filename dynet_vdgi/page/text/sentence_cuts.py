@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 
 from dynet_vdgi.conllu.guess_marks import HEAD_BY, LABEL_BY, without
-from dynet_vdgi.page.text.marked import FLAG, NOTHING, ChangeError
 from dynet_vdgi.page.text.sentence_layout import DEPREL, MISC, ROOT, TEXT, SentenceLayout, Word
+from dynet_vdgi.page.text.sentence_state import FLAG, NO_VALUE, ChangeError
 
 _SENT_ID = re.compile(r"(#\s*sent_?id\s*[=:]?\s*)(\S.*?)\s*")
 
@@ -55,7 +55,7 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
         for word in part.words:  # whose head is in the other part
             if isinstance(word.head, Word) and word.head not in part.words:
                 if not is_tree:
-                    _hang(word, None, NOTHING)
+                    _hang(word, None, NO_VALUE)
                 elif root is not None:
                     _hang(word, root, "dep")
                 else:

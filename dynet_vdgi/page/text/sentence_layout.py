@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dynet_vdgi.page.text.marked import NOTHING
+from dynet_vdgi.page.text.sentence_state import NO_VALUE
 
 ID, FORM, LEMMA, HEAD, DEPREL, DEPS, MISC = 0, 1, 2, 6, 7, 8, 9
 """Places of the columns in a line."""
@@ -112,7 +112,7 @@ class SentenceLayout:
             if word in starts:
                 ends = f"{names[word]}-{names[starts[word].last]}"
                 found.append("\t".join([ends, *starts[word].columns[1:]]))
-            word.columns[HEAD] = NOTHING if word.head is None else names.get(word.head, NOTHING)
+            word.columns[HEAD] = NO_VALUE if word.head is None else names.get(word.head, NO_VALUE)
             found += [self._line(node, names) for node in (word, *after.get(word, ()))]
         return "\n".join(found) + "\n\n"
 
@@ -121,7 +121,7 @@ class SentenceLayout:
         if node in self.deps:
             known = [(names[to], label) for to, label in self.deps[node] if to in names]
             known.sort(key=lambda pair: ([int(n) for n in pair[0].split(".")], pair[1]))
-            columns[DEPS] = "|".join(f"{number}:{label}" for number, label in known) or NOTHING
+            columns[DEPS] = "|".join(f"{number}:{label}" for number, label in known) or NO_VALUE
         return "\t".join(columns)
 
     def range_of(self, word: Word) -> Range | None:

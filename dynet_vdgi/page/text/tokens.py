@@ -14,7 +14,6 @@ from typing import Any
 from dynet_vdgi.conllu.faults import has_stray_space
 from dynet_vdgi.conllu.guess_marks import CHANCES, HEAD_BY, LABEL_BY, without
 from dynet_vdgi.page.text.joined_misc import LIKE_FORMS, joined
-from dynet_vdgi.page.text.marked import COLUMN_MARKS, MARKS, NOTHING, ChangeError
 from dynet_vdgi.page.text.sentence_layout import (
     DEPREL,
     FORM,
@@ -25,6 +24,7 @@ from dynet_vdgi.page.text.sentence_layout import (
     Word,
     has_space_after,
 )
+from dynet_vdgi.page.text.sentence_state import COLUMN_MARKS, MARKS, NO_VALUE, ChangeError
 from dynet_vdgi.page.text.word_columns import NO_TEXT
 
 LONGEST_FORM = 200
@@ -55,14 +55,14 @@ def with_space(misc: str, is_there: bool) -> str:
     parts = [
         p
         for p in misc.split("|")
-        if p != NOTHING and not p.startswith(("SpaceAfter=", "SpacesAfter="))
+        if p != NO_VALUE and not p.startswith(("SpaceAfter=", "SpacesAfter="))
     ]
     kept = (
         [p for p in misc.split("|") if p.startswith("SpacesAfter=")]
         if is_there
         else ["SpaceAfter=No"]
     )
-    return "|".join([*parts, *kept]) or NOTHING
+    return "|".join([*parts, *kept]) or NO_VALUE
 
 
 def change(
@@ -121,13 +121,13 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
     old_form, misc, has_head = word.form, word.columns[MISC], word.head is not None
     own = without(misc, (*COLUMN_MARKS, *_SPACES, *_OFFSETS))
     n_columns = len(word.columns)
-    columns = [*[NOTHING] * 7, "dep" if has_head else NOTHING, *[NOTHING] * (n_columns - 8)]
+    columns = [*[NO_VALUE] * 7, "dep" if has_head else NO_VALUE, *[NO_VALUE] * (n_columns - 8)]
     rest = [
         Word(wid, [*columns], word if has_head else None) for wid, _ in zip(new_wids, forms[1:])
     ]
     for part, form in zip((word, *rest), forms):
         part.columns[FORM] = form
-    word.columns[LEMMA], word.columns[MISC] = NOTHING, own
+    word.columns[LEMMA], word.columns[MISC] = NO_VALUE, own
     span = layout.range_of(word)
     place = layout.words.index(word) + 1
     layout.words[place:place] = rest
@@ -164,7 +164,7 @@ def past_marks(form: str, place: int) -> int:
 
 def _of_range(form: str, misc: str, n_columns: int) -> list[str]:
     """The columns of a multiword token."""
-    return ["", form, *[NOTHING] * 7, misc, *[NOTHING] * (n_columns - 10)]
+    return ["", form, *[NO_VALUE] * 7, misc, *[NO_VALUE] * (n_columns - 10)]
 
 
 def joined_extra(one: Sequence[str], other: Sequence[str]) -> list[str]:
@@ -180,8 +180,8 @@ def joined_extra(one: Sequence[str], other: Sequence[str]) -> list[str]:
 
 
 def _joined_value(mine: str, its: str) -> str:
-    if its in (mine, NOTHING, "*") or mine in (NOTHING, "*"):
-        return its if mine == NOTHING or (mine == "*" and its != NOTHING) else mine
+    if its in (mine, NO_VALUE, "*") or mine in (NO_VALUE, "*"):
+        return its if mine == NO_VALUE or (mine == "*" and its != NO_VALUE) else mine
     if not (_EXPRESSIONS.fullmatch(mine) and _EXPRESSIONS.fullmatch(its)):
         return f"{mine}|{its}"
     found: dict[str, str] = {}
@@ -193,7 +193,7 @@ def _joined_value(mine: str, its: str) -> str:
 
 def only(misc: str, prefixes: tuple[str, ...]) -> str:
     """Only the parts of MISC that begin so."""
-    return "|".join([part for part in misc.split("|") if part.startswith(prefixes)]) or NOTHING
+    return "|".join([part for part in misc.split("|") if part.startswith(prefixes)]) or NO_VALUE
 
 
 def join(layout: SentenceLayout, word: Word) -> None:
@@ -224,10 +224,10 @@ def join(layout: SentenceLayout, word: Word) -> None:
         word.head, one[DEPREL], marks = other.head, two[DEPREL], two[MISC]
     gone = (*MARKS, *CHANCES, *_SPACES, *_OFFSETS)
     first, second = (without(columns[MISC], gone) for columns in (one, two))
-    of_token = tuple([key for key in _OF_FORM if only(of_text, (key,)) != NOTHING])
+    of_token = tuple([key for key in _OF_FORM if only(of_text, (key,)) != NO_VALUE])
     misc = joined(without(joined(first, second, blank), of_token), of_text)
     one[MISC] = joined(misc, only(marks, (HEAD_BY, LABEL_BY, *CHANCES)))
-    one[LEMMA] = NOTHING
+    one[LEMMA] = NO_VALUE
     layout.words.remove(other)
     for each in layout.words:
         each.head = word if each.head is other else each.head

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from dynet_vdgi.conllu.faults import has_stray_space
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
-from dynet_vdgi.page.text.marked import (
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import (
     MARKS,
-    NOTHING,
+    NO_VALUE,
     ChangeError,
     MarkedColumns,
-    MarkedSentence,
     SentenceState,
 )
 
@@ -47,7 +47,7 @@ class Column(NamedTuple):
         if self.key in MarkedColumns._fields:
             return str(getattr(word, self.key))
         parts = [part.partition("=") for part in word.misc.split("|")]
-        return next((value for name, _, value in parts if name == self.key), NOTHING)
+        return next((value for name, _, value in parts if name == self.key), NO_VALUE)
 
     def change(self, marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
         """The state in which a word has another value."""
@@ -57,10 +57,10 @@ class Column(NamedTuple):
             changed = {self.key: new, self.by: by}
         else:
             parts = [
-                p for p in old.misc.split("|") if p != NOTHING and p.partition("=")[0] != self.key
+                p for p in old.misc.split("|") if p != NO_VALUE and p.partition("=")[0] != self.key
             ]
-            parts += [f"{self.key}={new}"] if new != NOTHING else []
-            changed = {"misc": "|".join(parts) or NOTHING}
+            parts += [f"{self.key}={new}"] if new != NO_VALUE else []
+            changed = {"misc": "|".join(parts) or NO_VALUE}
         columns[word - 1] = old._replace(**changed)
         return marked.state._replace(columns=tuple(columns))
 
@@ -69,13 +69,13 @@ class _Misc(Column):
     """The keys of MISC that no other part of the page sets, as one line."""
 
     def of(self, word: MarkedColumns) -> str:
-        return "|".join(part for part in word.misc.split("|") if not _is_kept(part)) or NOTHING
+        return "|".join(part for part in word.misc.split("|") if not _is_kept(part)) or NO_VALUE
 
     def change(self, marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
         columns = list(marked.state.columns)
-        parts = [p for p in columns[word - 1].misc.split("|") if p != NOTHING and _is_kept(p)]
-        new = [part for part in self.checked(value).split("|") if part != NOTHING]
-        columns[word - 1] = columns[word - 1]._replace(misc="|".join([*parts, *new]) or NOTHING)
+        parts = [p for p in columns[word - 1].misc.split("|") if p != NO_VALUE and _is_kept(p)]
+        new = [part for part in self.checked(value).split("|") if part != NO_VALUE]
+        columns[word - 1] = columns[word - 1]._replace(misc="|".join([*parts, *new]) or NO_VALUE)
         return marked.state._replace(columns=tuple(columns))
 
 
@@ -87,7 +87,7 @@ def _is_kept(part: str) -> bool:
 
 def misc(value: Any) -> str:
     """Keys of MISC with values, such as `Gloss=dog|Translit=inu`; "" for none."""
-    parts = value.split("|") if _is_text(value) and value not in ("", NOTHING) else []
+    parts = value.split("|") if _is_text(value) and value not in ("", NO_VALUE) else []
     keys = [part.partition("=")[0] for part in parts]
     wrong = [
         part for part in parts if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_kept(part)
@@ -101,7 +101,7 @@ def misc(value: Any) -> str:
         raise ChangeError(
             f"{repeated[0]} is there twice in MISC: write its values as one, such as Gloss=dog,hound"
         )
-    return value or NOTHING
+    return value or NO_VALUE
 
 
 def tag(value: Any) -> str:
@@ -119,7 +119,7 @@ def xpos(value: Any) -> str:
         raise ChangeError(
             f"{str(value)[:20]!r} is no XPOS (up to {LONGEST} letters without blanks)"
         )
-    return value or NOTHING
+    return value or NO_VALUE
 
 
 def lemma(value: Any) -> str:
@@ -128,7 +128,7 @@ def lemma(value: Any) -> str:
         raise ChangeError(
             f"{str(value)[:20]!r} is no lemma (up to {LONGEST} letters, single blanks inside)"
         )
-    return value or NOTHING
+    return value or NO_VALUE
 
 
 def _is_text(value: Any) -> bool:
@@ -141,8 +141,8 @@ def sorted_feats(value: Any) -> str:
     >>> sorted_feats("Number=Sing|Case=Nom"), sorted_feats("")
     ('Case=Nom|Number=Sing', '_')
     """
-    if value in ("", NOTHING):
-        return NOTHING
+    if value in ("", NO_VALUE):
+        return NO_VALUE
     if type(value) is not str or len(value) > 5 * LONGEST:
         raise ChangeError(f"{str(value)[:20]!r} are no features ({_EXPECTED})")
     pairs: dict[str, str] = {}
@@ -165,7 +165,7 @@ def merged_feats(present: str, said: str) -> str:
     if not sign or "|" in said:
         return said
     kept = [
-        part for part in present.split("|") if part != NOTHING and part.partition("=")[0] != name
+        part for part in present.split("|") if part != NO_VALUE and part.partition("=")[0] != name
     ]
     return "|".join([*kept, said] if value else kept)
 

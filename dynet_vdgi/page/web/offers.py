@@ -11,8 +11,9 @@ from typing import NamedTuple
 from dynet_vdgi.page.learn.analogy import Analogies
 from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import GUESSED, NOTHING, ChangeError, MarkedSentence
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.offered_relations import Relations, tags_of
+from dynet_vdgi.page.text.sentence_state import GUESSED_COLUMNS, NO_VALUE, ChangeError
 from dynet_vdgi.page.web.search import MOST_FOUND
 from dynet_vdgi.settings.bundled import resources
 
@@ -47,15 +48,17 @@ def offered_relations(
 def offered(
     marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None
 ) -> list[str]:
-    """The values to offer for a word's column, one of `GUESSED`: by words of the same ending, and
+    """The values to offer for a word's column, one of `GUESSED_COLUMNS`: by words of the same ending, and
     by the tagger.
 
     Features are also those of other languages.
 
     Raises: ChangeError, it is another column.
     """
-    if what not in GUESSED:
-        raise ChangeError(f"nothing is offered for {what[:20]!r} (but for: {', '.join(GUESSED)})")
+    if what not in GUESSED_COLUMNS:
+        raise ChangeError(
+            f"nothing is offered for {what[:20]!r} (but for: {', '.join(GUESSED_COLUMNS)})"
+        )
     form, shown = marked.forms[word - 1], marked.columns[word - 1]
     if what == "lemma":
         return list(dict.fromkeys(analogies.lemmas(form, shown.upos, shown.feats)))[:MOST_FOUND]
@@ -66,7 +69,7 @@ def offered(
     ranked = chain(
         by_ending[:2], said[:2], by_ending, said, usual, analogies.others(shown.upos, what)
     )
-    return list(dict.fromkeys(value for value in ranked if what == "feats" or value != NOTHING))
+    return list(dict.fromkeys(value for value in ranked if what == "feats" or value != NO_VALUE))
 
 
 @cache
@@ -90,7 +93,7 @@ def put_guesses(
     """
     new = {}
     for k, form in enumerate(marked.forms):
-        if not marked.is_to_be_guessed(k) or (key := marked.key(k)) in marked.guessed:
+        if not marked.is_to_be_guessed(k) or (key := marked.guess_key(k)) in marked.column_guesses:
             continue
         own = marked.state.columns[k]
         found = text.analogies.guess(form, own._replace(upos=marked.columns[k].upos))

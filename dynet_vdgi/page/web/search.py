@@ -11,8 +11,9 @@ from typing import Any
 from dynet_vdgi.conllu import queries
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import NOTHING, ChangeError, MarkedSentence
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.notes import note_of, sentence_note
+from dynet_vdgi.page.text.sentence_state import NO_VALUE, ChangeError
 from dynet_vdgi.page.web.problems import problems_of, problems_of_opened
 from dynet_vdgi.system.messages import count
 
@@ -121,7 +122,7 @@ def _doubtful(marked: MarkedSentence, query: str) -> str | None:
         return None
     arcs = sum(s is not None and s < DOUBTFUL and not f for s, f in zip(marked.sure, marked.fixed))
     pairs = zip(marked.state.columns, marked.guessed_tags.chances)
-    tags = sum(word.upos == NOTHING and chance < DOUBTFUL for word, chance in pairs)
+    tags = sum(word.upos == NO_VALUE and chance < DOUBTFUL for word, chance in pairs)
     return ", ".join(count(n, what) for n, what in ((arcs, "arc"), (tags, "tag")) if n) or None
 
 

@@ -14,7 +14,8 @@ from starlette.responses import JSONResponse, Response
 from dynet_vdgi.page.learn.live import Live
 from dynet_vdgi.page.learn.next_sentence import ORDERS
 from dynet_vdgi.page.store.session import StaleError
-from dynet_vdgi.page.text.marked import ChangeError, MarkedSentence, label_fault
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import ChangeError, label_fault
 from dynet_vdgi.page.web.offers import Choices, offered, offered_relations, put_guesses
 from dynet_vdgi.page.web.search import hits_of, search, seen_of
 from dynet_vdgi.page.web.server import Page, asked, order_of

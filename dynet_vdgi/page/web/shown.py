@@ -8,9 +8,10 @@ from collections.abc import Collection
 from typing import Any
 
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns, MarkedSentence
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.notes import note_of, sentence_note
 from dynet_vdgi.page.text.sentence_layout import Range, has_space_after
+from dynet_vdgi.page.text.sentence_state import NO_VALUE, MarkedColumns
 from dynet_vdgi.page.text.word_columns import COLUMNS
 from dynet_vdgi.page.web.offers import Choices, Pairs
 from dynet_vdgi.page.web.problems import layout_of, old_deps, problems_of
@@ -47,7 +48,7 @@ def shown_sentence(
     words = [_word(marked, k, choices or Choices()) for k in range(1, len(marked) + 1)]
     wrong_deps = old_deps(marked, layout)
     for word, shown in zip(layout.words, words):
-        deps = "" if word.columns[8] == NOTHING else word.columns[8]
+        deps = "" if word.columns[8] == NO_VALUE else word.columns[8]
         shown |= {"after": space_after[word], "deps": deps, "deps_wrong": place[word] in wrong_deps}
     return {
         "id": marked.id,
@@ -112,10 +113,10 @@ def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any
         "tag": shown.upos,
         "upos": said.upos,
         "xpos": shown.xpos,
-        "xpos_given": said.xpos != NOTHING,
+        "xpos_given": said.xpos != NO_VALUE,
         "feats": shown.feats,
         "lemma": shown.lemma,
-        "misc": [part.partition("=")[::2] for part in shown.misc.split("|") if part != NOTHING],
+        "misc": [part.partition("=")[::2] for part in shown.misc.split("|") if part != NO_VALUE],
         "more": [*more, {"what": "form", "title": "form", "value": marked.forms[k]}],
         "tag_by": said.tag_by,
         "feats_by": said.feats_by,
