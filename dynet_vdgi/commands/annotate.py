@@ -126,7 +126,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.page.learn.helpers import Helpers
     from dynet_vdgi.page.learn.live import Live
     from dynet_vdgi.page.learn.next_sentence import ORDERS
-    from dynet_vdgi.page.store.plain_text import beside
+    from dynet_vdgi.page.store.plain_text import write_as_conllu
     from dynet_vdgi.page.store.session import Session
     from dynet_vdgi.page.text.annotated_text import listed
     from dynet_vdgi.page.text.offered_relations import read_list
@@ -143,7 +143,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     shows = server.announcing(not arguments.no_browser)
     with server.listening(port) as listener, shows as announce:
         if path.endswith(".txt"):
-            path = beside(path, arguments.tokeniser, lines=arguments.lines)
+            path = write_as_conllu(path, arguments.tokeniser, lines=arguments.lines)
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
         session = Session(path, name, arguments.given)
         session.text.relations.project = labels

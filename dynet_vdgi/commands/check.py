@@ -82,9 +82,9 @@ def run(arguments: argparse.Namespace) -> None:
         if not found and (why := places.why_none(names, arguments.find)):
             logger.info("%s", why)
     elif arguments.consistency:
-        from dynet_vdgi.page.learn.consistency import inconsistent
+        from dynet_vdgi.page.learn.consistency import inconsistent_words
 
-        print_places(inconsistent(names)[: arguments.number or 100], arguments.json)
+        print_places(inconsistent_words(names)[: arguments.number or 100], arguments.json)
     else:
         (_validate if arguments.ud else _check)(names, arguments)
 

@@ -12,7 +12,7 @@ from annotating import guessed, written
 from shell import Vdgi
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.page.learn.consistency import inconsistent
+from dynet_vdgi.page.learn.consistency import inconsistent_words
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.annotated_text import AnnotatedText, listed
 from dynet_vdgi.page.text.sentence_blocks import read_marked
@@ -51,7 +51,7 @@ def treebank(errors: dict[tuple[int, int], tuple[int, str, str, str]]) -> str:
 
 def test_the_errors_of_a_treebank_come_first_with_what_is_there_elsewhere(folder: Path) -> None:
     path = written(Path("a.conllu"), treebank(ERRORS))
-    places = inconsistent([str(path)])
+    places = inconsistent_words([str(path)])
     by_word = {(int(place.sentence[1:]), place.word): place for place in places}
     assert set(list(by_word)[:7]) >= ERRORS.keys()
     lines = path.read_text(encoding="utf-8").split("\n")
@@ -66,13 +66,17 @@ def test_the_errors_of_a_treebank_come_first_with_what_is_there_elsewhere(folder
 
 def test_a_treebank_that_agrees_with_itself_has_no_such_words(folder: Path) -> None:
     text = treebank({})
-    assert inconsistent([str(written(Path("a.conllu"), text))]) == []
+    assert inconsistent_words([str(written(Path("a.conllu"), text))]) == []
     half = text.replace("\t2\tdet\t", "\t_\t_\t")  # heads that are not there are not suspicious
     assert [
-        p.what for p in inconsistent([str(written(Path("b.conllu"), half))]) if "head" in p.what
+        p.what
+        for p in inconsistent_words([str(written(Path("b.conllu"), half))])
+        if "head" in p.what
     ] == []
     with pytest.raises(UsageError, match="no sentence of 2 to 40 words"):
-        inconsistent([str(written(Path("c.conllu"), "1\tdog\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"))])
+        inconsistent_words(
+            [str(written(Path("c.conllu"), "1\tdog\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"))]
+        )
 
 
 def test_words_are_listed_as_a_table_and_as_json_that_the_page_steps_through(

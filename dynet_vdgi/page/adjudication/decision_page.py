@@ -36,7 +36,7 @@ def items(part: Differing) -> list[dict[str, Any]]:
         return f"{side.columns[word][6]} {side.columns[place][1]}"
 
     sides = list(zip(part.sides, part.numbers))
-    found = []
+    items = []
     for key in part.keys:
         place, _, column = key.rpartition(":")
         form, values = "", [" · ".join(words(side, n) for n in numbers) for side, numbers in sides]
@@ -53,8 +53,8 @@ def items(part: Differing) -> list[dict[str, Any]]:
             "form": form,
             "values": values,
         }
-        found.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
-    return found
+        items.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
+    return items
 
 
 WRITE_EVERY = 1.0

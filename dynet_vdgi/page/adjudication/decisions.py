@@ -51,10 +51,10 @@ class Adjudication:
     def __init__(self, one: str, other: str, output: str, name: str) -> None:
         self.name, self.path = name, Path(output)
         self.two = TwoFiles.read(one, other)
-        extra, its = (
+        extra, other_extra = (
             {each.extra for each in side.blocks} for side in (self.two.one, self.two.other)
         )
-        if extra != its:
+        if extra != other_extra:
             message = "its columns after MISC are not those of the other file"
             raise DataError(
                 other, None, message, f"bring both files to the same columns; the other is {one}"

@@ -13,7 +13,7 @@ from functools import partial
 
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
-from dynet_vdgi.page.learn.described import Described, described
+from dynet_vdgi.page.learn.described import Described, description_of
 from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.sentence_state import NO_VALUE, MarkedColumns
 from dynet_vdgi.words.tagger.lemmas import AS_WRITTEN, applied, n_shared, rule_of
@@ -55,25 +55,23 @@ class Analogies:
 
     def enter(self, number: int, marked: MarkedSentence | None) -> None:
         """Counts the words of a sentence, and no more its former words; None: it has gone."""
-        before, now = (
-            self._entered.pop(number, Counter()),
-            Counter(_words(marked) if marked is not None else ()),
-        )
+        before = self._entered.pop(number, Counter())
+        now = Counter(_words(marked) if marked is not None else ())
         if now:
             self._entered[number] = now
         if now != before:
             for sign, words in ((1, now - before), (-1, before - now)):
-                for (form, tag, said), n in words.items():
-                    self._count(form, tag, said, sign * n)
+                for (form, tag, description), n in words.items():
+                    self._count(form, tag, description, sign * n)
 
-    def _count(self, form: str, tag: str, said: Described, n: int) -> None:
+    def _count(self, form: str, tag: str, description: Described, n: int) -> None:
         self._tags[form.lower()][tag] += n
-        if said.lemma not in ("", NO_VALUE):
-            lemma = applied(said.lemma, form)
+        if description.lemma not in ("", NO_VALUE):
+            lemma = applied(description.lemma, form)
             self._lemmas[tag][lemma] += n
             self._beginnings[form[:2].lower()][_beginnings_of(form.lower(), lemma.lower())] += n
         for ending in _endings(form):
-            self._counts[tag, ending][said] += n
+            self._counts[tag, ending][description] += n
 
     def ranked(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
         """The values of a column for a form with a tag, and with features if they are known; the
@@ -82,20 +80,21 @@ class Analogies:
         place = Described._fields.index(name)
         weight = 1.0
         for ending in _endings(form):
-            for said, count in self._counts.get((tag, ending), {}).items():
-                if said[place]:
-                    share = 1.0 if feats in ("", said.feats) else WEIGHT_OF_OTHER_FEATS
-                    scores[said[place]] += weight * count * share
+            for description, count in self._counts.get((tag, ending), {}).items():
+                if description[place]:
+                    share = 1.0 if feats in ("", description.feats) else WEIGHT_OF_OTHER_FEATS
+                    scores[description[place]] += weight * count * share
             weight *= WEIGHT_OF_A_LETTER
-        found = sorted(
-            (value for value in scores if scores[value] > 0), key=lambda value: -scores[value]
-        )
+        values = [value for value in scores if scores[value] > 0]
+        values.sort(key=lambda value: -scores[value])
         if name == "xpos" and feats not in ("", NO_VALUE):
-            pairs = self._counts.get((tag, ""), Counter[Described]()).items()
-            words = {said: n for said, n in pairs if said.xpos and said.feats and n > 0}
-            if words and all(said.feats != feats for said in words):
-                found.insert(0, composed_xpos(feats, words))
-        return list(dict.fromkeys(found))
+            words = {}
+            for description, n in self._counts.get((tag, ""), Counter[Described]()).items():
+                if description.xpos and description.feats and n > 0:
+                    words[description] = n
+            if words and all(description.feats != feats for description in words):
+                values.insert(0, composed_xpos(feats, words))
+        return list(dict.fromkeys(values))
 
     def recalled(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
         """A tagger's tag and guess for a word of which nobody has said anything, with what was said
@@ -131,8 +130,8 @@ class Analogies:
         """What was said of a form with a tag, in the column at a place of `Described`; lemmas, not
         their rules."""
         counts: Counter[str] = Counter()
-        for said, n in self._counts[tag, _whole(form)].items():
-            value = said[place]
+        for description, n in self._counts[tag, _whole(form)].items():
+            value = description[place]
             if place == LEMMA and value not in ("", NO_VALUE):
                 value = applied(value, form)
             if value and n > 0:
@@ -142,14 +141,12 @@ class Analogies:
     def others(self, tag: str, name: str) -> list[str]:
         """The values of a column under other tags, the most frequent first."""
         place = Described._fields.index(name)
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for other in UD2_TAGS - {tag}:
-            for said, count in self._counts.get((other, ""), {}).items():
-                found[said[place]] += count
-        return sorted(
-            (value for value in found if value and found[value] > 0),
-            key=lambda value: (-found[value], value),
-        )
+            for description, count in self._counts.get((other, ""), {}).items():
+                counts[description[place]] += count
+        values = [value for value in counts if value and counts[value] > 0]
+        return sorted(values, key=lambda value: (-counts[value], value))
 
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
         """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, as
@@ -185,7 +182,7 @@ class Analogies:
         counts = +self._beginnings[lower[:2]]
         (of_form, of_lemma), _ = counts.most_common(1)[0] if counts else NO_CHANGE
         of_same = self._counts.get((tag, _whole(form)), Counter[Described]())
-        has_lemma = any(n > 0 and said.lemma for said, n in of_same.items())
+        has_lemma = any(n > 0 and description.lemma for description, n in of_same.items())
         if of_form == of_lemma or has_lemma or len(form) <= len(of_form) + 1:
             start = form
         else:
@@ -195,16 +192,17 @@ class Analogies:
     def guess(self, form: str, word: MarkedColumns) -> Described:
         """What is likely of a word that has at least a tag, "" where no word tells; what it has
         stays."""
-        said = described(word)
-        feats = said.feats or next(iter(self.ranked(form, word.upos, "feats")), "")
-        xpos = said.xpos or next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
+        description = description_of(word)
+        feats, xpos = description.feats, description.xpos
+        if not feats:
+            feats = next(iter(self.ranked(form, word.upos, "feats")), "")
+        if not xpos:
+            xpos = next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
         rules = self.ranked(form, word.upos, "lemma", feats) or self.others(word.upos, "lemma")[:1]
-        rule = next(iter(rules), "")
-        return Described(
-            xpos,
-            feats,
-            rule if rule in ("", NO_VALUE) else next(self.lemmas(form, word.upos, feats)),
-        )
+        lemma = rules[0] if rules else ""
+        if lemma not in ("", NO_VALUE):
+            lemma = next(self.lemmas(form, word.upos, feats))
+        return Described(xpos, feats, lemma)
 
 
 def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
@@ -213,22 +211,25 @@ def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
     is_done = marked.is_done
     for form, word in zip(marked.forms, marked.state.columns):
         if word.upos != NO_VALUE:
-            said = described(word, is_done)
-            rule = said.lemma if said.lemma in ("", NO_VALUE) else _rule_of(form, said.lemma)
-            yield form, word.upos, said._replace(lemma=rule)
+            description = description_of(word, is_done)
+            if description.lemma not in ("", NO_VALUE):
+                description = description._replace(lemma=_rule_of(form, description.lemma))
+            yield form, word.upos, description
 
 
 def _rule_of(form: str, lemma: str) -> str:
     """The rule that makes a lemma, of the whole form if need be."""
+    if ">" in form:
+        return ""
     rule = rule_of(form, lemma)
-    return "" if ">" in form else f"{form.lower()}>{lemma}" if rule == NO_VALUE else rule
+    return f"{form.lower()}>{lemma}" if rule == NO_VALUE else rule
 
 
 def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:
     """What differs at the beginnings, as bh and b in bhean and bean; two empty texts: nothing."""
     cuts = {(i, j): n_shared(form[i:], lemma[j:]) for i in range(3) for j in range(3)}
-    own, other = max(cuts, key=lambda cut: (cuts[cut] > 1 and cuts[cut], -sum(cut)))
-    return form[:own], lemma[:other]
+    of_form, of_lemma = max(cuts, key=lambda cut: (cuts[cut] > 1 and cuts[cut], -sum(cut)))
+    return form[:of_form], lemma[:of_lemma]
 
 
 def _endings(form: str) -> Iterator[str]:

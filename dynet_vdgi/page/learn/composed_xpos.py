@@ -36,19 +36,18 @@ def composed_xpos(feats: str, described: Mapping[Described, int]) -> str:
     """The XPOS for features that none of the described words has; they are counted, and all have
     XPOS and FEATS."""
     wanted = frozenset(feats.split("|"))
-    sets = {said: frozenset(said.feats.split("|")) for said in described}
+    sets = {word: frozenset(word.feats.split("|")) for word in described}
 
-    def similarity(said: Described) -> tuple[float, int]:
-        return len(wanted & sets[said]) / len(wanted | sets[said]), described[said]
+    def similarity(word: Described) -> tuple[float, int]:
+        return len(wanted & sets[word]) / len(wanted | sets[word]), described[word]
 
     likest = max(described, key=similarity)
     shape = _parts(likest.xpos)
-    examples = [_DescribedWord(_parts(said.xpos), sets[said]) for said in described]
+    examples = [_DescribedWord(_parts(word.xpos), sets[word]) for word in described]
     examples = [example for example in examples if len(example.parts) == len(shape)]
     parts = [_likeliest_part(place, part, examples, wanted) for place, part in enumerate(shape)]
-    for place, part in _beginnings_of_values(
-        shape, sets[likest] - wanted, wanted - sets[likest]
-    ).items():
+    gone, new = sets[likest] - wanted, wanted - sets[likest]
+    for place, part in _beginnings_of_values(shape, gone, new).items():
         parts[place] = part
     return "".join(parts)
 
@@ -83,7 +82,7 @@ def _beginnings_of_values(
     N--P.
     """
     old_values = dict(_name_and_value(feature) for feature in gone)
-    found: dict[int, str] = {}
+    beginnings: dict[int, str] = {}
     for name, value in map(_name_and_value, sorted(new)):
         old = old_values.get(name, "").lower()
         for place in range(len(shape) - 1, 0, -1):
@@ -91,9 +90,9 @@ def _beginnings_of_values(
             is_code = "-" in shape or not part.isupper()
             if value and part.isalnum() and old.startswith(part.lower()) and is_code:
                 beginning = value[: len(part)]
-                found[place] = beginning if part.isupper() else beginning.lower()
+                beginnings[place] = beginning if part.isupper() else beginning.lower()
                 break
-    return found
+    return beginnings
 
 
 def _name_and_value(feature: str) -> tuple[str, str]:

@@ -27,11 +27,13 @@ from dynet_vdgi.words.tagger.lemmas import applied, rule_of
 PARTS = 2
 """Each part of the sentences is parsed by what the others have taught."""
 
-WEIGHTS, EVEN = {"tag": 1, "features": 1, "lemma": 1, "head": 2, "relation": 2}, 20
-"""A word counts as the sum of weight / (rank + EVEN) over its columns; chosen on Basque-BDT and
-Italian-ParTUT."""
+WEIGHTS = {"tag": 1, "features": 1, "lemma": 1, "head": 2, "relation": 2}
 
-LEAST, MOST = 1e-9, 0.5
+RANK_OFFSET = 20
+"""A word counts as the sum of weight / (rank + RANK_OFFSET) over its columns; both were chosen on
+Basque-BDT and Italian-ParTUT."""
+
+LEAST_CHANCE, MOST_CHANCE = 1e-9, 0.5
 """Probabilities: those below the least count as it, and what is more probable than the other is not
 suspicious."""
 
@@ -39,63 +41,72 @@ Contexts = Sequence[Hashable]
 """What surrounds a word, from the coarsest to the finest."""
 
 
-def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Place]:
+Opinion = tuple[float, str, int]
+"""The probability of a value by the parser of a few trees, its own choice if that is another one,
+and the number of values that there could be."""
+
+
+def inconsistent_words(names: Sequence[str], course: Course | None = None) -> list[Place]:
     """The words of files, as one treebank, whose annotation is improbable, the most suspicious
     first.
 
     Raises: UsageError, there is no sentence of 2 to 40 words to learn from; DataError.
     """
-    read = [pair for name in names for pair in enumerate(reading.read(name, heads="partial"), 1)]
-    words = [
-        (k, w)
-        for k, (_, each) in enumerate(read)
-        for w, tag in enumerate(each.tags)
-        if tag != "PUNCT"
-    ]
-    said = [_said(read[k][1], w) for k, w in words]
-    parsed = _parsed([sentence for _, sentence in read], course or Course.of())
-    found: dict[int, list[tuple[float, int, Place]]] = defaultdict(list)
+    numbers, sentences = [], []
+    for name in names:
+        for number, sentence in enumerate(reading.read(name, heads="partial"), 1):
+            numbers.append(number)
+            sentences.append(sentence)
+    words = []
+    for k, sentence in enumerate(sentences):
+        words += [(k, w) for w, tag in enumerate(sentence.tags) if tag != "PUNCT"]
+    values = [_values_of(sentences[k], w) for k, w in words]
+    opinions = _opinions(sentences, course or Course.of())
+    suspicions: dict[int, list[tuple[float, int, Place]]] = defaultdict(list)
     for column, weight in WEIGHTS.items():
-        kinds = [(its["tag"][0] if column == "features" else "", its[column][0]) for its in said]
-        shares, of_all = Counter(kinds), Counter(tag for tag, _ in kinds)
+        # a column's values are compared with all, features with those of the tag
+        kinds = []
+        for word in values:
+            kinds.append((word["tag"][0] if column == "features" else "", word[column][0]))
+        n_of_kind, n_of_tag = Counter(kinds), Counter(tag for tag, _ in kinds)
         scores = []
-        for at, (p, other, times) in enumerate(
-            chances([its[column] for its in said], column == "lemma")
-        ):
+        columns = [word[column] for word in values]
+        for at, (p, other, times) in enumerate(chances(columns, column == "lemma")):
             (k, w), (tag, value) = words[at], kinds[at]
-            sentence, share = read[k][1], shares[tag, value] / of_all[tag]
+            sentence, share = sentences[k], n_of_kind[tag, value] / n_of_tag[tag]
             if column in ("head", "relation"):
-                p, guess, n = parsed[k, w][column] if (k, w) in parsed else (1.0, "", 1)
+                p, guess, n = opinions[k, w][column] if (k, w) in opinions else (1.0, "", 1)
                 share = 1 / n if column == "head" else share
                 other = ", ".join(filter(None, (other, guess and f"parsed {guess}")))
             elif column == "lemma" and sentence.lemmas:
                 value, share = sentence.lemmas[w], 1.0
-                other = applied(other, sentence.forms[w]) if other not in ("", NO_VALUE) else other
-            if p < MOST:
-                its = Place.of(sentence, read[k][0], w + 1, f"{column} {value}", other, times)
-                scores.append((share / max(p, LEAST), at, its))
+                if other not in ("", NO_VALUE):
+                    other = applied(other, sentence.forms[w])
+            if p < MOST_CHANCE:
+                place = Place.of(sentence, numbers[k], w + 1, f"{column} {value}", other, times)
+                scores.append((share / max(p, LEAST_CHANCE), at, place))
         scores.sort(key=lambda score: -score[0])
-        for rank, (_, at, its) in enumerate(scores):
-            found[at].append((weight / (rank + EVEN), -rank, its))
-    merged = sorted(found.values(), key=lambda each: -sum(part for part, *_ in each))
-    return [max(each, key=lambda one: one[1])[-1] for each in merged]
+        for rank, (_, at, place) in enumerate(scores):
+            suspicions[at].append((weight / (rank + RANK_OFFSET), -rank, place))
+    by_sum = sorted(suspicions.values(), key=lambda each: -sum(part for part, *_ in each))
+    return [max(each, key=lambda one: one[1])[-1] for each in by_sum]
 
 
-def _said(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
+def _values_of(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
     """The value of each column of a word, counted from 0, with its contexts."""
     forms, tags = ("", *sentence.forms, ""), ("", *sentence.tags, "")
     lemmas, feats = sentence.lemmas or sentence.forms, sentence.feats
     form, tag, lemma = forms[w + 1].lower(), tags[w + 1], lemmas[w]
     head = sentence.heads[w] if sentence.heads else -1
     relation = sentence.deprels[w] if sentence.deprels else NO_VALUE
-    above, its_lemma = (tags[head], lemmas[head - 1]) if head > 0 else ("ROOT", "")
+    above, head_lemma = (tags[head], lemmas[head - 1]) if head > 0 else ("ROOT", "")
     ends = [form[-n:] for n in (1, 2, 3, 4)]
     of_feats = "", tag, (tag, relation), *((tag, end) for end in ends[:3]), (tag, ends[1], relation)
     side = f"{above} {'before' if head <= w else 'after'}" if head > 0 else above
     ngram = forms[w].lower(), form, forms[w + 2].lower()
     return {
         "head": (side, (tag, (tag, relation), (tag, lemma), ngram)),
-        "relation": (relation, ((tag, side), (tag, lemma, side), (tag, lemma, side, its_lemma))),
+        "relation": (relation, ((tag, side), (tag, lemma, side), (tag, lemma, side, head_lemma))),
         "tag": (tag, ("", (tags[w], tags[w + 2]), *ends, form, (form, tags[w], tags[w + 2]))),
         "features": (
             feats[w] if feats else NO_VALUE,
@@ -125,59 +136,60 @@ def chances(
     for value, contexts in items:
         for level in enumerate(contexts):
             counts[level][value] += 1
-    usual = {level: (its.total(), its.most_common(2)) for level, its in counts.items()}
-    found, n_values = [], len({value for value, _ in items})
+    sums = {level: (values.total(), values.most_common(2)) for level, values in counts.items()}
+    results, n_values = [], len({value for value, _ in items})
     for value, contexts in items:
         p, other, times = 0.5 if is_open else 1 / n_values, "", ""
         for level in enumerate(contexts):
-            its, (total, best) = counts[level], usual[level]
-            p = (its[value] - 1 + len(its) * p) / (total - 1 + len(its))
-            rest = [pair for pair in best if pair[0] != value]
-            if rest:
-                other, times = rest[0][0], f"{its[value]} : {rest[0][1]}"
-        found.append((p, other, times))
-    return found
+            values, (total, best) = counts[level], sums[level]
+            p = (values[value] - 1 + len(values) * p) / (total - 1 + len(values))
+            others = [pair for pair in best if pair[0] != value]
+            if others:
+                other, times = others[0][0], f"{values[value]} : {others[0][1]}"
+        results.append((p, other, times))
+    return results
 
 
-def _parsed(
+def _opinions(
     sentences: Sequence[Sentence], course: Course
-) -> dict[tuple[int, int], dict[str, tuple[float, str, int]]]:
-    """For words with heads, by sentence and place from 0: of head and relation, the probability,
-    the parser's own choice if it is another one, and the number of words that could be the head."""
+) -> dict[tuple[int, int], dict[str, Opinion]]:
+    """The opinions about head and relation of words with heads, by sentence and place from 0."""
     pairs = [without_punctuation(sentence) for sentence in sentences]
     trees = [tree for tree, _ in pairs]
     knowledge = knowledge_of(trees, course)
     if knowledge is None:
         raise UsageError("there is no sentence of 2 to 40 words to learn from")
-    found = {}
+    opinions = {}
     for part in range(PARTS):
         others = [tree for k, tree in enumerate(trees) if k % PARTS != part and len(tree) > 1]
-        own = [k for k in range(part, len(trees), PARTS) if len(trees[k])]
+        ids = [k for k in range(part, len(trees), PARTS) if len(trees[k])]
         crf = course.settings.learner().crf.fit(others, knowledge.base)
         labeller = Labeller(load_labels(), log_p=knowledge.base.log_p)
         labeller.fit(others, verb_order=knowledge.prior.text.verb_order)
-        rows = iter(labeller.chances([trees[k] for k in own]))
-        number = {name: y for y, name in enumerate(labeller.names)}
-        for k, marginals in zip(own, crf.marginals([trees[k] for k in own])):
+        rows = iter(labeller.chances([trees[k] for k in ids]))
+        column_of = {name: y for y, name in enumerate(labeller.names)}
+        for k, marginals in zip(ids, crf.marginals([trees[k] for k in ids])):
             tree, places = pairs[k]
-            for d, (head, relation) in enumerate(
-                zip(tree.heads or (), tree.deprels or (NO_VALUE,) * len(tree))
-            ):
+            relations = tree.deprels or (NO_VALUE,) * len(tree)
+            for d, (head, relation) in enumerate(zip(tree.heads or (), relations)):
                 row, best = next(rows), int(marginals[:, d].argmax())
-                if head >= 0:
-                    its_relation = float(row[number[relation]]) if relation in number else 0.0
-                    named = f"{places[best - 1]} {tree.forms[best - 1]}" if best else "0 ROOT"
-                    label = labeller.names[int(row.argmax())]
-                    found[k, places[d] - 1] = {
-                        "head": (
-                            float(marginals[head, d]),
-                            named if best != head else "",
-                            len(tree),
-                        ),
-                        "relation": (
-                            its_relation if head else 1.0,
-                            label if label != relation else "",
-                            len(tree),
-                        ),
-                    }
-    return found
+                if head < 0:
+                    continue
+                best_head = f"{places[best - 1]} {tree.forms[best - 1]}" if best else "0 ROOT"
+                best_label = labeller.names[int(row.argmax())]
+                p_relation = 1.0  # of the root
+                if head:
+                    p_relation = float(row[column_of[relation]]) if relation in column_of else 0.0
+                opinions[k, places[d] - 1] = {
+                    "head": (
+                        float(marginals[head, d]),
+                        best_head if best != head else "",
+                        len(tree),
+                    ),
+                    "relation": (
+                        p_relation,
+                        best_label if best_label != relation else "",
+                        len(tree),
+                    ),
+                }
+    return opinions

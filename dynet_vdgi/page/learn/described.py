@@ -16,7 +16,7 @@ class Described(NamedTuple):
     lemma: str = ""
 
 
-def described(word: MarkedColumns, is_done: bool = False) -> Described:
+def description_of(word: MarkedColumns, is_done: bool = False) -> Described:
     """What a person has said of a word, whose lemma is no rule here; in a finished sentence, `_`,
     too."""
     values = []

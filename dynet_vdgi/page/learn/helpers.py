@@ -31,10 +31,10 @@ class _Helper:
 
     def __init__(self, serve: Any, *things: Any) -> None:
         context = multiprocessing.get_context("spawn")
-        self._mine, its = Pipe()
-        self._process = context.Process(target=serve, args=(its, *things), daemon=True)
+        self._mine, of_process = Pipe()
+        self._process = context.Process(target=serve, args=(of_process, *things), daemon=True)
         self._process.start()
-        its.close()
+        of_process.close()
         self._guard = threading.Lock()
 
     def ask(self, *question: Any) -> Any:

@@ -118,16 +118,16 @@ class Live:
                 self.learning["state"] = "learning"
                 tagged = [marked for marked in self.session.sentences if marked.is_tagged]
                 now = {marked.id: marked.bare for marked in tagged}
-                told = {
+                confirmed = {
                     marked.id: marked.confirmed_sentence() for marked in tagged if marked.is_touched
                 }
                 done = [marked.id for marked in tagged if marked.is_done]
-                asked = "parser", told, done, now
+                asked = "parser", confirmed, done, now
                 lesson: Lesson | None = await asyncio.to_thread(helpers.learn, *asked)
                 if lesson is None:
                     self.learning["state"] = "nothing"
                 else:
-                    await self._take_over(lesson, now, len(told))
+                    await self._take_over(lesson, now, len(confirmed))
                 if not self._is_due():
                     await self._wake.wait()
         except HelperError as error:
@@ -137,7 +137,9 @@ class Live:
     def _is_due(self) -> bool:
         return len(self.session.text.finished) - self._done_at_lesson >= self._every
 
-    async def _take_over(self, lesson: Lesson, told: Mapping[int, Sentence], n_trees: int) -> None:
+    async def _take_over(
+        self, lesson: Lesson, lesson_text: Mapping[int, Sentence], n_trees: int
+    ) -> None:
         """Adopts the guesses, a few at a time, but not for sentences that somebody views or has
         edited."""
         self._next.useful = lesson.next_ones
@@ -147,7 +149,7 @@ class Live:
         seen = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
         for number, (k, guess) in enumerate(lesson.guesses.items()):
             marked = sentences.get(k)
-            if marked is None or k not in seen or marked.bare is not told.get(k):
+            if marked is None or k not in seen or marked.bare is not lesson_text.get(k):
                 continue
             is_shown = self._is_open(k) and marked.sure
             is_kept = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
@@ -172,20 +174,20 @@ class Live:
                 self._tag_wake.clear()
                 self._n_tags_changed = 0
                 sentences = self.session.sentences
-                own = [
+                by_person = [
                     m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)
                 ]
-                known = {marked.id: marked.sentence_without_guesses for marked in sentences}
+                by_id = {marked.id: marked.sentence_without_guesses for marked in sentences}
                 lesson: TagLesson | None = await asyncio.to_thread(
-                    helpers.learn, "tagger", known, own
+                    helpers.learn, "tagger", by_id, by_person
                 )
                 if lesson is not None:
                     await self._take_tags(lesson.guesses)
                     self._next.with_doubtful_tags = lesson.next_ones
                     self._taggers += 1
-                    words, yours = count(lesson.n_words, "word"), count(len(own), "sentence")
+                    words, yours = count(lesson.n_words, "word"), count(len(by_person), "sentence")
                     self.tagger = f"Tags are learnt from {words}" + (
-                        f", yours in {yours}." if own else "."
+                        f", yours in {yours}." if by_person else "."
                     )
                 await self._tag_wake.wait()
         except HelperError as error:
@@ -246,16 +248,16 @@ class Live:
         """
         by_id = self.session.text.by_id
         before = _n_words_tagged(by_id.get(number))
-        found = self.session.change(number, seen, what, word, value, words)
-        if not words and by_id[found[0]].edits == seen[0]:
-            return found
-        n_changed = len(found) if words else abs(_n_words_tagged(by_id[found[0]]) - before)
+        numbers = self.session.change(number, seen, what, word, value, words)
+        if not words and by_id[numbers[0]].edits == seen[0]:
+            return numbers
+        n_changed = len(numbers) if words else abs(_n_words_tagged(by_id[numbers[0]]) - before)
         if what in COLUMNS:
             n_changed = max(1, n_changed)
         self._n_tags_changed += n_changed
         if self._n_tags_changed >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
             self._tag_wake.set()
-        for each in found if not words else ():
+        for each in numbers if not words else ():
             self.touch(each)
             if word and what in COLUMNS:
                 self._recall(each, word, by_id[each].forms[word - 1])
@@ -270,7 +272,7 @@ class Live:
                 self._parse(each)
         if self._is_due():
             self._wake.set()
-        return found
+        return numbers
 
     def back(self, what: str) -> int:
         """Undoes or redoes a change; returns the id of its sentence."""

@@ -61,18 +61,20 @@ class Splits:
             return []  # what is typed would be cut there, too
         for marked in sentences:
             if marked.is_done or not marked.is_from_file:  # somebody has looked at its tokens
-                known = self._splits.get(marked.id)
-                if known is None or known[0] is not marked.source:
-                    known = self._splits[marked.id] = (
+                entry = self._splits.get(marked.id)
+                if entry is None or entry[0] is not marked.source:
+                    entry = self._splits[marked.id] = (
                         marked.source,
                         list(_splits_in(marked.source.lines)),
                     )
-                splits.update(known[1])
+                splits.update(entry[1])
         fitting = sorted(splits, key=lambda split: (-len(split.text), -splits[split]))
-        found = [typed for split in fitting if (typed := split.applied(form))]
+        typed_splits = [typed for split in fitting if (typed := split.applied(form))]
         for match in _INSIDE.finditer(form):
-            found += [f"{form[: match.end()]}{mark}{form[match.end() :]}" for mark in (" ", "|")]
-        return list(dict.fromkeys(found))[:MOST]
+            typed_splits += [
+                f"{form[: match.end()]}{mark}{form[match.end() :]}" for mark in (" ", "|")
+            ]
+        return list(dict.fromkeys(typed_splits))[:MOST]
 
 
 def _splits_in(lines: Sequence[str]) -> Iterator[WordSplit]:

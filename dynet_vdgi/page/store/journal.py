@@ -91,11 +91,11 @@ class Journal:
         try:
             with suppress(FileExistsError):
                 mode = 0o600 if annotated.exists() else 0o666
-                found = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, mode)
+                descriptor = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, mode)
                 # of a file that is not there, or a system without such modes
                 with suppress(OSError):
                     os.chmod(self.path, stat.S_IMODE(annotated.stat().st_mode) & 0o666)
-                return found, True
+                return descriptor, True
             return os.open(self.path, flags), False
         except OSError as error:
             what = "it is a link" if self.path.is_symlink() else error.strerror
@@ -119,9 +119,9 @@ class Journal:
                         "end that work there, or move it away to go on from the file as it stands"
                     )
                     raise DataError(str(self.path), 1, message, hint)
-                found = _SUM.fullmatch(line[-_ENDING:])
+                checksum = _SUM.fullmatch(line[-_ENDING:])
                 total = zlib.crc32(line[:-_ENDING] + b"}", self._sum)
-                if not found or int(found[1], 16) != total:
+                if not checksum or int(checksum[1], 16) != total:
                     raise ValueError
                 self._sum = total
             except (ValueError, RecursionError):

@@ -96,8 +96,8 @@ def differences(before: Sequence[object], now: Sequence[object]) -> list[Replace
     >>> differences("abc", "aBcd")
     [Replaced(start=1, end=2, first=1, last=2), Replaced(start=3, end=3, first=3, last=4)]
     """
-    found = SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
-    return [Replaced(a, b, c, d) for kind, a, b, c, d in found if kind != "equal"]
+    operations = SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
+    return [Replaced(a, b, c, d) for kind, a, b, c, d in operations if kind != "equal"]
 
 
 def merged(

@@ -95,10 +95,10 @@ class OwnFile:
 
     def _stat_now(self) -> tuple[int, ...]:
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError:
             return ()
-        return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
+        return status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -80,7 +80,7 @@ class Session:
         self.is_unsaved = False  # True if the file must be written
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
         self._n_added = 0  # changes that are in the journal, or will be next
-        self._said = BaseRecord("")  # what the trees of a new file are, and who has said so
+        self._base = BaseRecord("")  # what the trees of a new file are, and who has said so
         # states, and what the file has of them
         self._written: dict[int, tuple[SentenceState, str]] = {}
         self._guard = threading.Lock()  # for the file; changes do not wait for it
@@ -118,32 +118,34 @@ class Session:
         if base is not None and not content.strip():
             content = self._restored(base.base.encode())
         is_own = any(record.get("written") == self._file.digest for record in self.journal.records)
-        found = None if is_own else read_marked(self.path)
+        sentences = None if is_own else read_marked(self.path)
         if self._file.is_changed_by_others():
             raise UsageError(
                 f"{self.path.name} was changed by another program while it was read; try again"
             )
         if base is not None:
-            self._said = BaseRecord("", base.given, base.by)
+            self._base = BaseRecord("", base.given, base.by)
             if given is not None and base.given is not None and given != base.given:
                 why = f"{self.path.name} was begun with --given {base.given}"
                 remedy = f"to begin again, move {self.journal.path.name} away"
                 raise UsageError(f"--given {given} has no effect: {why}; {remedy}")
             if given is not None:
                 logger.info("--given has no effect: %s has been annotated before", self.path.name)
-            self._continue(base, found, content.decode())
+            self._continue(base, sentences, content.decode())
             return
-        found = found or []
-        self._take(found, given)
+        sentences = sentences or []
+        self._take(sentences, given)
         if not self.journal.records:
-            self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(found)})
-        self._said = BaseRecord(
+            self.journal.add(
+                {"journal": FORMAT, "file": self.path.name, "sentences": len(sentences)}
+            )
+        self._base = BaseRecord(
             content.decode(), given, self.annotator if given is not None else ""
         )
-        self.journal.add(msgspec.to_builtins(self._said))
-        self._said.base = ""
+        self.journal.add(msgspec.to_builtins(self._base))
+        self._base.base = ""
         self.journal.add({"written": self._file.digest})
-        self.text = AnnotatedText(found, str(self.path))
+        self.text = AnnotatedText(sentences, str(self.path))
 
     def _restored(self, content: bytes) -> bytes:
         """Writes the first content of a file that is gone or empty; the journal has all changes
@@ -160,10 +162,10 @@ class Session:
         )
         return self._file.look()
 
-    def _take(self, found: Sequence[MarkedSentence], given: Given | None) -> None:
+    def _take(self, sentences: Sequence[MarkedSentence], given: Given | None) -> None:
         """Decides what the trees of a new file are."""
-        trees = [marked for marked in found if marked.has_tree_without_marks]
-        has_marks = any(marked.is_touched for marked in found)
+        trees = [marked for marked in sentences if marked.has_tree_without_marks]
+        has_marks = any(marked.is_touched for marked in sentences)
         if given is not None and not trees:
             why = "its arcs are marked already" if has_marks else "the file has no trees"
             raise UsageError(f"--given has no effect: {why}")
@@ -331,14 +333,14 @@ class Session:
 
     def _content(self) -> str:
         """The sentences as they are to be in the file; only changed sentences are formatted again."""
-        found = []
+        blocks = []
         for marked in list(self.sentences):  # may change while this runs in a thread
             state = marked.state
-            known = self._written.get(marked.id)
-            if known is None or known[0] is not state:
-                known = self._written[marked.id] = state, as_written(marked, state)
-            found.append(known[1])
-        return "".join(found)
+            written = self._written.get(marked.id)
+            if written is None or written[0] is not state:
+                written = self._written[marked.id] = state, as_written(marked, state)
+            blocks.append(written[1])
+        return "".join(blocks)
 
     def is_changed_by_others(self) -> bool:
         """True if the content is not the one last read or written; from then on `fault` says so.
@@ -384,7 +386,7 @@ class Session:
         if digest != self._file.digest or self._file.is_changed_by_others():
             return
         try:
-            begin = BaseRecord(content.decode(), self._said.given, self._said.by)
+            begin = BaseRecord(content.decode(), self._base.given, self._base.by)
             again = text_at_the_beginning(begin, self.journal.path).sentences
         except DataError:
             return
@@ -393,7 +395,7 @@ class Session:
         ]:
             return
         number = {marked.id: k for k, marked in enumerate(self.sentences)}
-        finished = [(number[k], *found) for k, found in self.text.finished.items() if k in number]
+        finished = [(number[k], *counts) for k, counts in self.text.finished.items() if k in number]
         place = number.get(self.place[0], 0), self.place[1]
         begin.finished, begin.place = finished, place
         with suppress(VdgiError, OSError):  # it stays as it is

@@ -34,7 +34,7 @@ def _of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateCh
             heads = tuple([arc.head for arc in arcs])
             # otherwise as on the screen, punctuation too
             if UNSET in heads or marked.heads != heads:
-                arcs = _settled(arcs, marked.positions, marked.forms)
+                arcs = _arcs_of_tree(arcs, marked.positions, marked.forms)
         except CircleError as error:
             named = [f"{place} {marked.forms[place - 1][:20]}" for place in error.words[:6]]
             more = ", ..." if len(error.words) > len(named) else ""
@@ -47,7 +47,7 @@ def _of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateCh
     return changed
 
 
-def _settled(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
+def _arcs_of_tree(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
     """Arcs that form a tree, with punctuation attached properly; confirmed arcs stay. Raises:
     CircleError."""
     fixed = [bool(arc.head_by) for arc in arcs]
@@ -56,9 +56,9 @@ def _settled(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs
     bare = heads_without(tree, positions)
     if UNSET in bare or bare.count(0) != 1:
         return arcs
-    kept = [f or place in positions for place, f in enumerate(fixed, 1)]
+    firm = [f or place in positions for place, f in enumerate(fixed, 1)]
     try:
-        tree = with_punctuation(bare, positions, tree, kept, forms)
+        tree = with_punctuation(bare, positions, tree, firm, forms)
     except (ValueError, CircleError):  # the root is punctuation, or words depend on it
         return arcs
     labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]
@@ -149,9 +149,9 @@ def done(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceStat
     if not marked.is_tagged:
         raise ChangeError(f"word {marked.tags.index(NO_VALUE) + 1} has no tag yet")
     columns = []
-    for said, shown in zip(state.columns, marked.columns):
+    for present, shown in zip(state.columns, marked.columns):
         guessed = [
-            c for c in COLUMNS.values() if c.by and getattr(said, c.key) != getattr(shown, c.key)
+            c for c in COLUMNS.values() if c.by and getattr(present, c.key) != getattr(shown, c.key)
         ]
         columns.append(shown._replace(**{column.by: by for column in guessed}))
     return state._replace(columns=tuple(columns))

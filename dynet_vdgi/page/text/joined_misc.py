@@ -64,15 +64,15 @@ def _entities(one: str, other: str) -> str:
     brackets."""
     if any(_BRACKETS.sub("", value) for value in (one, other)):
         return ""
-    found = _BRACKETS.findall(one)
+    brackets = _BRACKETS.findall(one)
     for bracket in _BRACKETS.findall(other):
         if bracket[0] == "(":
-            found.append(bracket)
+            brackets.append(bracket)
             continue
-        begun = [k for k, each in enumerate(found) if each[-1] != ")"]
-        its = [k for k in begun if f"{found[k][1:]}-".startswith(f"{bracket[:-1]}-")]
-        if its:
-            found[its[-1]] += ")"
+        begun = [k for k, each in enumerate(brackets) if each[-1] != ")"]
+        matching = [k for k in begun if f"{brackets[k][1:]}-".startswith(f"{bracket[:-1]}-")]
+        if matching:
+            brackets[matching[-1]] += ")"
         else:  # an end that follows a beginning at once would look like its end
-            found.insert(begun[0] if begun else len(found), bracket)
-    return "".join(found)
+            brackets.insert(begun[0] if begun else len(brackets), bracket)
+    return "".join(brackets)

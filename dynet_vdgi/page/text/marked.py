@@ -360,11 +360,10 @@ class MarkedSentence:
 
     def is_to_be_guessed(self, place: int) -> bool:
         """Whether a person has set something of a word, and not all."""
-        own = self.state.columns[place]
-        is_said = own.tag_by or own.feats_by or own.xpos_by
-        return (
-            bool(is_said) and not self.was_done and any(is_missing(own, c) for c in GUESSED_COLUMNS)
-        )
+        word = self.state.columns[place]
+        if self.was_done or not (word.tag_by or word.feats_by or word.xpos_by):
+            return False
+        return any(is_missing(word, name) for name in GUESSED_COLUMNS)
 
     @property
     def is_flagged(self) -> bool:

@@ -44,7 +44,7 @@ _WORD_NOTE = Column("note", "Note", _note)
 
 def _unescaped(text: str) -> str:
     meant = {"n": "\n", "p": "|", "\\": "\\"}
-    return re.sub(r"\\([np\\])", lambda found: meant[found[1]], text)
+    return re.sub(r"\\([np\\])", lambda escape: meant[escape[1]], text)
 
 
 def note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
@@ -58,8 +58,8 @@ def note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceStat
 
 def note_of(word: MarkedColumns) -> str:
     """The note of a word."""
-    found = _WORD_NOTE.of(word)
-    return _unescaped(found) if found != NO_VALUE else ""
+    value = _WORD_NOTE.of(word)
+    return _unescaped(value) if value != NO_VALUE else ""
 
 
 def sentence_note(marked: MarkedSentence) -> str:
@@ -70,15 +70,15 @@ def sentence_note(marked: MarkedSentence) -> str:
 def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
     """A comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en
     =` removes it."""
-    found = _COMMENT.fullmatch(" ".join(value.split())) if type(value) is str else None
-    if word or found is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
+    match = _COMMENT.fullmatch(" ".join(value.split())) if type(value) is str else None
+    if word or match is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
         raise ChangeError(
             f"{str(value)[:30]!r} is no comment (expected such as text_en = The dogs bark.)"
         )
-    if found[1] in _OTHER_COMMENTS:
-        raise ChangeError(f"{found[1]} is not set here: {_OTHER_COMMENTS[found[1]]}")
-    new = f"# {found[1]} = {found[2]}" if found[2] else ""
-    return _with_comment(marked, re.compile(rf"#\s*{re.escape(found[1])}\s*=.*"), new)
+    if match[1] in _OTHER_COMMENTS:
+        raise ChangeError(f"{match[1]} is not set here: {_OTHER_COMMENTS[match[1]]}")
+    new = f"# {match[1]} = {match[2]}" if match[2] else ""
+    return _with_comment(marked, re.compile(rf"#\s*{re.escape(match[1])}\s*=.*"), new)
 
 
 def flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:

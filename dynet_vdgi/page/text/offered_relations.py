@@ -59,15 +59,15 @@ class Relations:
         Languages have subtypes of their own: but for the usual ones, one is known as soon as the
         file has it.
         """
-        known = self._known()
-        if relation in (self.project or known):
+        accepted = self._accepted()
+        if relation in (self.project or accepted):
             return ""
         universal, _, subtype = relation.partition(":")
         if not self.project and subtype and universal in LABELS:
-            hint = did_you_mean(relation, sorted(name for name in known if ":" in name))
+            hint = did_you_mean(relation, sorted(name for name in accepted if ":" in name))
             return f"{relation!r} is a subtype of {universal} that this file does not have{hint}"
         where = "the project's list" if self.project else "UD or of this file"
-        return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(known))}"
+        return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(accepted))}"
 
     def offered(self, tag: str, head_tag: str) -> list[str]:
         """All known relations, by how often they are confirmed between these tags, anywhere, and in
@@ -79,7 +79,7 @@ class Relations:
         for counts in self._confirmed.values():
             anywhere.update(counts)
         here = self._confirmed.get((tag, head_tag), Counter())
-        in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._known()}
+        in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._accepted()}
         new = {*USUAL} - self._first
         return sorted(
             in_ud,
@@ -88,9 +88,10 @@ class Relations:
 
     def unlisted(self) -> list[str]:
         """The known relations that are not in the project's list, if there is one."""
-        return sorted(self._known() - self.project) if self.project else []
+        return sorted(self._accepted() - self.project) if self.project else []
 
-    def _known(self) -> set[str]:
+    def _accepted(self) -> set[str]:
+        """The relations that nobody has to check: a project's or UD's, and those of the file."""
         confirmed = {relation for counts in self._confirmed.values() for relation in +counts}
         return {*(self.project or (*LABELS, *USUAL)), *self._first, *confirmed}
 

@@ -39,11 +39,11 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
     rest.deps = {node: layout.deps.pop(node) for node in nodes if node in layout.deps}
     names = set(taken)
     for comment in layout.comments:
-        if found := _SENT_ID.fullmatch(comment):
+        if match := _SENT_ID.fullmatch(comment):
             k = 2
-            while f"{found[2]}-{k}" in names:
+            while f"{match[2]}-{k}" in names:
                 k += 1
-            rest.comments.append(f"{found[1]}{found[2]}-{k}")
+            rest.comments.append(f"{match[1]}{match[2]}-{k}")
         elif _BOTH.fullmatch(comment):
             rest.comments.append(comment)
     if any(map(TEXT.match, layout.comments)):
@@ -79,23 +79,23 @@ def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     layout.ranges += other.ranges
     layout.empties += other.empties
     layout.deps |= other.deps
-    found = layout.comments
-    if not any(map(_SENT_ID.fullmatch, found)):
-        found[:0] = filter(_SENT_ID.fullmatch, other.comments)
+    comments = layout.comments
+    if not any(map(_SENT_ID.fullmatch, comments)):
+        comments[:0] = filter(_SENT_ID.fullmatch, other.comments)
     # the second's own name and text go; translations and notes are joined
     for comment in other.comments:
-        if _OWN.fullmatch(comment) or comment in found:
+        if _OWN.fullmatch(comment) or comment in comments:
             continue
         key, sign, value = comment.partition("=")
         same = [
             k
-            for k, mine in enumerate(found)
+            for k, mine in enumerate(comments)
             if sign and mine.partition("=")[0].strip() == key.strip()
         ]
         if same and comment != FLAG:
-            found[same[0]] += " " + value.strip()
+            comments[same[0]] += " " + value.strip()
         else:
-            found.append(comment)
+            comments.append(comment)
     layout.set_text(layout.text())
 
 

@@ -57,12 +57,12 @@ def with_space(misc: str, is_there: bool) -> str:
         for p in misc.split("|")
         if p != NO_VALUE and not p.startswith(("SpaceAfter=", "SpacesAfter="))
     ]
-    kept = (
+    spaces = (
         [p for p in misc.split("|") if p.startswith("SpacesAfter=")]
         if is_there
         else ["SpaceAfter=No"]
     )
-    return "|".join([*parts, *kept]) or NO_VALUE
+    return "|".join([*parts, *spaces]) or NO_VALUE
 
 
 def change(
@@ -119,7 +119,7 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
     else:
         raise ChangeError("a word is split after a number of letters, or into forms such as de, le")
     old_form, misc, has_head = word.form, word.columns[MISC], word.head is not None
-    own = without(misc, (*COLUMN_MARKS, *_SPACES, *_OFFSETS))
+    misc_of_word = without(misc, (*COLUMN_MARKS, *_SPACES, *_OFFSETS))
     n_columns = len(word.columns)
     columns = [*[NO_VALUE] * 7, "dep" if has_head else NO_VALUE, *[NO_VALUE] * (n_columns - 8)]
     rest = [
@@ -127,7 +127,7 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
     ]
     for part, form in zip((word, *rest), forms):
         part.columns[FORM] = form
-    word.columns[LEMMA], word.columns[MISC] = NO_VALUE, own
+    word.columns[LEMMA], word.columns[MISC] = NO_VALUE, misc_of_word
     span = layout.range_of(word)
     place = layout.words.index(word) + 1
     layout.words[place:place] = rest
@@ -137,7 +137,7 @@ def split(layout: SentenceLayout, word: Word, value: Any, new_wids: Iterable[int
     if span is not None:
         span.last = rest[-1] if span.last is word else span.last
     elif type(value) is int:  # SpaceAfter and the like go to the second part
-        word.columns[MISC] = with_space(own, len("".join(forms)) < len(old_form))
+        word.columns[MISC] = with_space(misc_of_word, len("".join(forms)) < len(old_form))
         rest[0].columns[MISC] = only(misc, _SPACES)
     else:
         form = form_of(old_form, of_range=True)
@@ -176,19 +176,19 @@ def joined_extra(one: Sequence[str], other: Sequence[str]) -> list[str]:
     >>> joined_extra(["*", "1:VID", "x"], ["2", "1", "y"])
     ['2', '1:VID', 'x|y']
     """
-    return [_joined_value(mine, its) for mine, its in zip(one, other)]
+    return [_joined_value(ours, theirs) for ours, theirs in zip(one, other)]
 
 
-def _joined_value(mine: str, its: str) -> str:
-    if its in (mine, NO_VALUE, "*") or mine in (NO_VALUE, "*"):
-        return its if mine == NO_VALUE or (mine == "*" and its != NO_VALUE) else mine
-    if not (_EXPRESSIONS.fullmatch(mine) and _EXPRESSIONS.fullmatch(its)):
-        return f"{mine}|{its}"
-    found: dict[str, str] = {}
-    for part in f"{mine};{its}".split(";"):
+def _joined_value(ours: str, theirs: str) -> str:
+    if theirs in (ours, NO_VALUE, "*") or ours in (NO_VALUE, "*"):
+        return theirs if ours == NO_VALUE or (ours == "*" and theirs != NO_VALUE) else ours
+    if not (_EXPRESSIONS.fullmatch(ours) and _EXPRESSIONS.fullmatch(theirs)):
+        return f"{ours}|{theirs}"
+    expressions: dict[str, str] = {}
+    for part in f"{ours};{theirs}".split(";"):
         number = part.partition(":")[0]
-        found[number] = max(found.get(number, ""), part, key=len)
-    return ";".join(found.values())
+        expressions[number] = max(expressions.get(number, ""), part, key=len)
+    return ";".join(expressions.values())
 
 
 def only(misc: str, prefixes: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ from dynet_vdgi.page.text.sentence_state import (
     SentenceState,
 )
 
-LONGEST = 200
+LONGEST_VALUE = 200
 
 _FEATURE = re.compile(
     r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
@@ -117,7 +117,7 @@ def xpos(value: Any) -> str:
     """XPOS; "" for none."""
     if not _is_text(value) or any(map(str.isspace, value)):
         raise ChangeError(
-            f"{str(value)[:20]!r} is no XPOS (up to {LONGEST} letters without blanks)"
+            f"{str(value)[:20]!r} is no XPOS (up to {LONGEST_VALUE} letters without blanks)"
         )
     return value or NO_VALUE
 
@@ -126,13 +126,13 @@ def lemma(value: Any) -> str:
     """LEMMA; "" for none."""
     if not _is_text(value) or has_stray_space(value):
         raise ChangeError(
-            f"{str(value)[:20]!r} is no lemma (up to {LONGEST} letters, single blanks inside)"
+            f"{str(value)[:20]!r} is no lemma (up to {LONGEST_VALUE} letters, single blanks inside)"
         )
     return value or NO_VALUE
 
 
 def _is_text(value: Any) -> bool:
-    return type(value) is str and len(value) <= LONGEST and not NO_TEXT.search(value)
+    return type(value) is str and len(value) <= LONGEST_VALUE and not NO_TEXT.search(value)
 
 
 def sorted_feats(value: Any) -> str:
@@ -143,31 +143,31 @@ def sorted_feats(value: Any) -> str:
     """
     if value in ("", NO_VALUE):
         return NO_VALUE
-    if type(value) is not str or len(value) > 5 * LONGEST:
+    if type(value) is not str or len(value) > 5 * LONGEST_VALUE:
         raise ChangeError(f"{str(value)[:20]!r} are no features ({_EXPECTED})")
     pairs: dict[str, str] = {}
     for part in value.split("|"):
-        found = _FEATURE.fullmatch(part.strip(" "))
-        if not found:
+        match = _FEATURE.fullmatch(part.strip(" "))
+        if not match:
             raise ChangeError(f"{part[:30]!r} is no feature ({_EXPECTED})")
-        if found[1] in pairs:
+        if match[1] in pairs:
             raise ChangeError(
-                f"{found[1]} is there twice: write its values with a comma, such as Case=Acc,Dat"
+                f"{match[1]} is there twice: write its values with a comma, such as Case=Acc,Dat"
             )
-        pairs[found[1]] = ",".join(sorted({*found[2].split(",")}, key=str.lower))
+        pairs[match[1]] = ",".join(sorted({*match[2].split(",")}, key=str.lower))
     return "|".join(f"{name}={pairs[name]}" for name in sorted(pairs, key=str.lower))
 
 
-def merged_feats(present: str, said: str) -> str:
+def merged_feats(present: str, change: str) -> str:
     """Features after a change in words: Name=Value sets one, Name= removes it; anything else
     replaces all."""
-    name, sign, value = said.partition("=")
-    if not sign or "|" in said:
-        return said
-    kept = [
+    name, sign, value = change.partition("=")
+    if not sign or "|" in change:
+        return change
+    others = [
         part for part in present.split("|") if part != NO_VALUE and part.partition("=")[0] != name
     ]
-    return "|".join([*kept, said] if value else kept)
+    return "|".join([*others, change] if value else others)
 
 
 COLUMNS = {

@@ -103,12 +103,12 @@ class Guard:
             named = host if not others and _SHOWABLE.fullmatch(host) else "NAME:PORT"
             remedy = f"behind a tunnel or proxy, start vdgi annotate with --allow-host {named}"
             return 421, f"this server is 127.0.0.1 only; {remedy}"
-        own = {f"http://{host}"} if host in self._own_hosts else set()
+        own_origins = {f"http://{host}"} if host in self._own_hosts else set()
         site = headers.get("sec-fetch-site", "none")
         is_navigation = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
         is_embedded = site not in ("none", "same-origin") and not is_navigation
         if is_embedded or any(
-            origin not in own | self._origins for origin in headers.getlist("origin")
+            origin not in own_origins | self._origins for origin in headers.getlist("origin")
         ):
             return 403, "another page may not ask"
         path = scope.get("raw_path", b"").partition(b"?")[0]

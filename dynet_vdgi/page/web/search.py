@@ -22,7 +22,7 @@ MOST_FOUND = 50
 DOUBTFUL = 0.6
 """Arcs and tags that are less probable are doubtful."""
 
-LONGEST = 120
+LONGEST_TEXT = 120
 
 Hit = tuple[MarkedSentence, int, str]
 """A sentence that is found or, unless it is 0, a word of it, and why."""
@@ -41,7 +41,7 @@ def search(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
     shown = [
         {
             "number": number[marked.id],
-            "text": (marked.comment("text") or " ".join(marked.forms))[:LONGEST],
+            "text": (marked.comment("text") or " ".join(marked.forms))[:LONGEST_TEXT],
             "why": why,
         }
         for marked, _, why in hits[:MOST_FOUND]
@@ -128,8 +128,8 @@ def _doubtful(marked: MarkedSentence, query: str) -> str | None:
 
 def _problem(marked: MarkedSentence, query: str, listed: Collection[str] = ()) -> str | None:
     """Where nobody has worked, only what is wrong with the file's tree: the rest is the parser's."""
-    found = problems_of(marked, listed) if marked.is_touched else problems_of_opened(marked)
-    return _first((problem.text for problem in found), query)
+    problems = problems_of(marked, listed) if marked.is_touched else problems_of_opened(marked)
+    return _first((problem.text for problem in problems), query)
 
 
 KINDS: dict[str, Callable[[MarkedSentence, str], str | None]] = {

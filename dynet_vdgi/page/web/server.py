@@ -84,15 +84,15 @@ def reach(hosts: Sequence[str], prefix: str) -> Reach:
 
 def listening(port: int) -> socket.socket:
     """A socket on 127.0.0.1; port 0: any free one. Raises: UsageError, the port is taken."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((ADDRESS, port))
+        listener.bind((ADDRESS, port))
     except OSError as error:
-        found.close()
+        listener.close()
         message = f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)"
         raise UsageError(message) from None
-    return found
+    return listener
 
 
 class NumberConvertor(Convertor[int]):
@@ -135,10 +135,10 @@ class Page:
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", self.FIRST)
-        known = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
-        if name not in known:
+        files = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
+        if name not in files:
             return JSONResponse({"fault": "no such page"}, 404)
-        return Response(known[name].read_bytes(), media_type=KINDS[known[name].suffix])
+        return Response(files[name].read_bytes(), media_type=KINDS[files[name].suffix])
 
 
 async def refused(request: Request, error: Exception) -> Response:

@@ -83,8 +83,8 @@ def shown_sentence(
 def _translation(marked: MarkedSentence) -> tuple[str, str]:
     """The name and the text of the first comment with a translation, such as `text_en` or
     `text[eng]`."""
-    found = filter(None, map(_TRANSLATION.fullmatch, marked.state.comments))
-    return next(((match[1], match[2]) for match in found), ("", ""))
+    matches = filter(None, map(_TRANSLATION.fullmatch, marked.state.comments))
+    return next(((match[1], match[2]) for match in matches), ("", ""))
 
 
 def translation_key(text: AnnotatedText, number: int) -> str:
@@ -97,7 +97,7 @@ def translation_key(text: AnnotatedText, number: int) -> str:
 def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any]:
     """A word for the page; `more` are columns that the page does not know."""
     k = place - 1
-    arc, said, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
+    arc, present, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
     sure = marked.sure[k] if marked.sure else None
     others = [
         (what, column)
@@ -105,25 +105,26 @@ def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any
         if column.key not in MarkedColumns._fields
     ]
     more = [
-        {"what": what, "title": column.title, "value": column.of(said)} for what, column in others
+        {"what": what, "title": column.title, "value": column.of(present)}
+        for what, column in others
     ]
     return {
         "wid": marked.wids[k],
         "form": marked.forms[k],
         "tag": shown.upos,
-        "upos": said.upos,
+        "upos": present.upos,
         "xpos": shown.xpos,
-        "xpos_given": said.xpos != NO_VALUE,
+        "xpos_given": present.xpos != NO_VALUE,
         "feats": shown.feats,
         "lemma": shown.lemma,
         "misc": [part.partition("=")[::2] for part in shown.misc.split("|") if part != NO_VALUE],
         "more": [*more, {"what": "form", "title": "form", "value": marked.forms[k]}],
-        "tag_by": said.tag_by,
-        "feats_by": said.feats_by,
-        "lemma_by": said.lemma_by,
-        "xpos_by": said.xpos_by,
+        "tag_by": present.tag_by,
+        "feats_by": present.feats_by,
+        "lemma_by": present.lemma_by,
+        "xpos_by": present.xpos_by,
         "tags": _tags(choices.tags[k]) if choices.tags else [[name, None] for name in TAGS],
-        "note": note_of(said),
+        "note": note_of(present),
         **arc._asdict(),
         "sure": None if sure is None else round(sure, 3),
     }
@@ -131,7 +132,7 @@ def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any
 
 def _tags(pairs: Pairs) -> list[list[Any]]:
     """All tags, first the tags that the tagger knows."""
-    known = {name for name, _ in pairs}
+    of_tagger = {name for name, _ in pairs}
     return [[name, round(p, 3)] for name, p in pairs] + [
-        [name, 0.0] for name in TAGS if name not in known
+        [name, 0.0] for name in TAGS if name not in of_tagger
     ]
