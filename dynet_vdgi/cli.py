@@ -109,12 +109,12 @@ class ArgumentParser(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         self._is_inside = True
         try:
-            found, unknown = self.parse_known_intermixed_args(args, namespace)
+            arguments, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._is_inside = False
         if unknown:
             self._refuse(unknown)
-        return found, unknown
+        return arguments, unknown
 
     def tasks(self) -> dict[str, argparse.ArgumentParser]:
         """The parsers of this verb's tasks."""
@@ -176,12 +176,12 @@ class ArgumentParser(argparse.ArgumentParser):
         if name.startswith("--dynet"):
             instead = f"; {DYNET[name]}" if name in DYNET else ""
             self.error(f"no option {name}: this program sets DyNet's options itself{instead}")
-        known = [
+        options_there = [
             option
             for option in self._option_string_actions
             if option[:2] == name[:2] or name[1] != "-"
         ]
-        self.error(f"no option {name}{did_you_mean(name, known)}")
+        self.error(f"no option {name}{did_you_mean(name, options_there)}")
 
 
 def build_parser(verb: str | None = None) -> ArgumentParser:

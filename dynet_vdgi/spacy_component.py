@@ -104,14 +104,14 @@ class Component:
         rest = iter(docs)
         while batch := list(islice(rest, max(1, batch_size))):
             places = [list(_sentences(doc)) for doc in batch]
-            sentences = [_sentence(words) for its in places for words in its]
+            sentences = [_sentence(words) for words in chain.from_iterable(places)]
             if (tagger := self.parser.steps.tagger) is not None:
                 sentences = tagger.predict(sentences, retag=self.retag)
                 for words, sentence in zip(chain.from_iterable(places), sentences):
                     _set_tags(words, sentence)
             trees = self.parser.pipe(map(self._tagged, sentences))
-            for doc, its in zip(batch, places):
-                _set_heads(doc, [(words, next(trees)) for words in its])
+            for doc, words_of_sentences in zip(batch, places):
+                _set_heads(doc, [(words, next(trees)) for words in words_of_sentences])
                 yield doc
 
     def _tagged(self, sentence: Sentence) -> Sentence:
@@ -143,10 +143,10 @@ def _sentences(doc: Doc) -> Iterator[list[Token]]:
 
 def _sentence(words: list[Token]) -> Sentence:
     """The words with what spaCy knows of them."""
-    known = (
+    columns = (
         (token.text, token.pos_, token.tag_, token.lemma_, str(token.morph)) for token in words
     )
-    forms, tags, *others = (tuple(value or UNKNOWN for value in column) for column in zip(*known))
+    forms, tags, *others = (tuple(value or UNKNOWN for value in column) for column in zip(*columns))
     xpos, lemmas, feats = (column if {*column} != {UNKNOWN} else () for column in others)
     return Sentence(forms, tags, xpos=xpos, lemmas=lemmas, feats=feats)
 
@@ -156,9 +156,9 @@ def _set_tags(words: list[Token], sentence: Sentence) -> None:
     columns = (
         each or ("",) * len(words) for each in (sentence.xpos, sentence.lemmas, sentence.feats)
     )
-    for token, tag, *known in zip(words, sentence.tags, *columns):
+    for token, tag, *values in zip(words, sentence.tags, *columns):
         token.pos_ = tag
-        token.tag_, token.lemma_, feats = ("" if value == UNKNOWN else value for value in known)
+        token.tag_, token.lemma_, feats = ("" if value == UNKNOWN else value for value in values)
         token.set_morph(feats)
 
 

@@ -122,13 +122,13 @@ def add_ignore_feats(add: Options) -> None:
     add("--ignore-feats", "read FEATS as _, whatever is there; what is written keeps it as it is")
 
 
-def print_places(found: Sequence[Place], as_json: bool) -> None:
+def print_places(places: Sequence[Place], as_json: bool) -> None:
     """Prints a list of words."""
     from dynet_vdgi.conllu.places import listing
 
-    if found or as_json:
-        print(listing(found, as_json=as_json))
-    logger.info("%s found", count(len(found), "word"))
+    if places or as_json:
+        print(listing(places, as_json=as_json))
+    logger.info("%s found", count(len(places), "word"))
 
 
 def model_first(model: str, names: Sequence[str], usual: str) -> None:

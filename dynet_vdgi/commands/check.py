@@ -77,9 +77,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.find is not None:
         from dynet_vdgi.conllu import places
 
-        found = list(places.found(names, arguments.find))
-        print_places(found, arguments.json)
-        if not found and (why := places.why_none(names, arguments.find)):
+        words = list(places.found(names, arguments.find))
+        print_places(words, arguments.json)
+        if not words and (why := places.why_none(names, arguments.find)):
             logger.info("%s", why)
     elif arguments.consistency:
         from dynet_vdgi.page.learn.consistency import inconsistent_words
@@ -99,10 +99,10 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     if arguments.model:
         model = model_file.load(model_path(arguments.model))
         rules, data = model.rules, model.settings.data
-        known, hint = frozenset(model.vocabulary.tags), TO_A_MODEL
+        known_tags, hint = frozenset(model.vocabulary.tags), TO_A_MODEL
     else:
         rules, data = rules_named(arguments.rules or DEFAULT_RULES).rules, load_settings().data
-        known, hint = UD_TAGS | rules.mentioned_tags(), ""
+        known_tags, hint = UD_TAGS | rules.mentioned_tags(), ""
     tags, most = (
         arguments.tags or data.tags,
         FAULTS if arguments.max_faults is None else arguments.max_faults,
@@ -118,7 +118,7 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
         protocol = protocol_of(data.protocol)
         summary = check(name, rules, protocol, data.max_len, tags=tags, on_fault=report)
         try:
-            check_known(summary.tags, known, files.shown(name), hint)
+            check_known(summary.tags, known_tags, files.shown(name), hint)
         except DataError as fault:
             report(fault)
         in_file = next(faults)
@@ -155,8 +155,8 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     for name, text in zip(names, texts):
         if not text.strip("\ufeff \t\r\n"):
             raise DataError(files.shown(name), None, "no sentences", "there is nothing to check")
-    found = udtools.messages(texts, language, level)
-    if udtools.lack_of_language(found):
+    messages = udtools.messages(texts, language, level)
+    if udtools.lack_of_language(messages):
         raise UsageError(udtools.unknown_language(language))
     called = udtools.command(language, level) or [""]
     hint = " (--max-faults N shows them)"
@@ -164,6 +164,6 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     def place(message: udtools.Message) -> str:
         return f"{files.shown(names[message.file])}:{message.line}"
 
-    print(told("\n".join(udtools.report(found, place, called, most, hint))))
-    if n_errors := sum(message.is_error for message in found):
+    print(told("\n".join(udtools.report(messages, place, called, most, hint))))
+    if n_errors := sum(message.is_error for message in messages):
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")

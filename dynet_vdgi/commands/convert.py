@@ -179,9 +179,9 @@ def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]
     if sections is not None:
         wanted = _numbers(sections, "--sections")
         if missing := wanted - {*there}:
-            known = f"(sections there: {', '.join(map(str, there))})"
+            hint = f"(sections there: {', '.join(map(str, there))})"
             raise UsageError(
-                f"--sections {sections}: no file of section {min(missing)} in {folder!r} {known}"
+                f"--sections {sections}: no file of section {min(missing)} in {folder!r} {hint}"
             )
         paths = [path for path in paths if penn.section(path) in wanted]
     if numbers is not None:

@@ -95,12 +95,14 @@ def run(arguments: argparse.Namespace) -> None:
     elif arguments.raw:
         from dynet_vdgi.evaluation import raw_scores
 
-        found = raw_scores.score_files(gold, files.expand(arguments.parses))
+        scores_of_files = raw_scores.score_files(gold, files.expand(arguments.parses))
         if arguments.json:
-            of_files = {name: raw_scores.to_dict(scores) for name, scores in found.items()}
+            of_files = {
+                name: raw_scores.to_dict(scores) for name, scores in scores_of_files.items()
+            }
             print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
         else:
-            print(plain(raw_scores.shown(found)))
+            print(plain(raw_scores.shown(scores_of_files)))
     else:
         _score(gold, arguments)
 
@@ -155,10 +157,12 @@ def _compare(one: str, arguments: argparse.Namespace) -> None:
 
     if len(arguments.parses) != 1:
         raise UsageError("--agreement compares two files: vdgi evaluate --agreement A B")
-    found = agreement(TwoFiles.read(one, arguments.parses[0]), punctuation=not arguments.no_punct)
+    comparison = agreement(
+        TwoFiles.read(one, arguments.parses[0]), punctuation=not arguments.no_punct
+    )
     worst = WORST if arguments.worst is None else arguments.worst
     confusions = CONFUSIONS if arguments.confusions is None else arguments.confusions
     if arguments.json:
-        print(json.dumps(found.to_dict(worst, confusions), indent=1, ensure_ascii=False))
+        print(json.dumps(comparison.to_dict(worst, confusions), indent=1, ensure_ascii=False))
     else:
-        print(told(found.shown(worst, confusions)))
+        print(told(comparison.shown(worst, confusions)))

@@ -102,5 +102,7 @@ def _table(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.experiments import tables
 
     rows = tables.read([Path(folder) for folder in arguments.folders])
-    found = tables.overview(rows) if arguments.like is None else tables.beside(rows, arguments.like)
-    sys.stdout.write(plain(tables.markdown(found)))
+    sections = (
+        tables.overview(rows) if arguments.like is None else tables.beside(rows, arguments.like)
+    )
+    sys.stdout.write(plain(tables.markdown(sections)))

@@ -188,9 +188,9 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     """The steps before parsing. Raises: UsageError, one is missing or has no effect; ModelError."""
     from dynet_vdgi.parser.steps import Steps
 
-    said = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
+    step_names = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
     how = {"retag": arguments.retag, "notes": arguments.confidence, "lines": arguments.lines}
-    steps = Steps.of(arguments.model, model, said, **how)
+    steps = Steps.of(arguments.model, model, step_names, **how)
     steps.check(names)
     if arguments.in_place and any(map(steps.is_raw, names)):
         raise UsageError("--in-place would replace raw text: name another output")

@@ -45,8 +45,8 @@ def add_arguments(add: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.conllu.extra_columns import NAMELESS
-    from dynet_vdgi.release.documents import AnnotatedFiles, repeated
-    from dynet_vdgi.release.folder import VALUES, prepared
+    from dynet_vdgi.release.documents import AnnotatedFiles, repeated_sentences
+    from dynet_vdgi.release.folder import VALUES, release_of
     from dynet_vdgi.release.split import below_minimum, shortfall
     from dynet_vdgi.validation import udtools
 
@@ -70,21 +70,21 @@ def run(arguments: argparse.Namespace) -> None:
         if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)
     ]:
         raise UsageError(f"{inside[0]}: the files to release must not be in {folder}")
-    found = AnnotatedFiles()
+    annotated = AnnotatedFiles()
     for path in names:
-        found.read(path, everything=arguments.all)
-    if found.faults:
-        print(told("\n".join(map(str, found.faults[:20]))))
+        annotated.read(path, everything=arguments.all)
+    if annotated.faults:
+        print(told("\n".join(map(str, annotated.faults[:20]))))
         raise FaultsFoundError(
-            f"{count(len(found.faults), 'text')} to correct; nothing was written"
+            f"{count(len(annotated.faults), 'text')} to correct; nothing was written"
         )
-    for repeats in repeated(found.documents):
+    for repeats in repeated_sentences(annotated.documents):
         if repeats.is_copy and not arguments.copies:
             raise UsageError(
                 f"{repeats}; nothing was written: name one of the two files, or take both with --copies"
             )
         logger.warning("%s", repeats)
-    release = prepared(folder, f"{code}_{name.lower()}", found, everything=arguments.all)
+    release = release_of(folder, f"{code}_{name.lower()}", annotated, everything=arguments.all)
     if release.gone and not arguments.fewer:
         remedy = "nothing was written: name all files of the treebank, or take these documents out with --fewer"
         raise UsageError(
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
     which = (
         "without tags or tree" if arguments.all else "not finished (--all takes those with a tree)"
     )
-    logger.info("left out: %s %s", count(found.left_out, "sentence"), which)
+    logger.info("left out: %s %s", count(annotated.left_out, "sentence"), which)
     if release.renamed:
         renamed = [f"{one.written_name!r} is {one.name}," for one in release.renamed]
         what = f"UD takes no blanks or slashes in sent_id, so {count(len(renamed), 'sentence')} got another"
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> None:
     whole = [sum(size[unit] for size in release.sizes.values()) for unit in ("sentences", "words")]
     if too_small := below_minimum(*whole):
         logger.warning("%s", too_small)
-    if named := sorted(found.dropped - {NAMELESS}) or sorted(found.dropped):
+    if named := sorted(annotated.dropped - {NAMELESS}) or sorted(annotated.dropped):
         logger.warning(
             "columns after MISC are not released, because UD has ten: %s", ", ".join(named)
         )

@@ -153,14 +153,14 @@ def _sentences(names: Sequence[str], tags: str) -> list[Numbered]:
 
     expanded, keep = files.expand(names), Filter(STANDARD)
     every = (sentence for name in expanded for sentence in reading.read(name, tags=tags))
-    found = [
-        Numbered(number, (sentence.source.sent_id if sentence.source else None) or "", kept)
-        for number, sentence in enumerate(every, 1)
-        for kept in keep([sentence])
-    ]
-    if not found:
+    sentences = []
+    for number, sentence in enumerate(every, 1):
+        name = (sentence.source.sent_id if sentence.source else None) or ""
+        for without_punctuation in keep([sentence]):  # none, if there is nothing else
+            sentences.append(Numbered(number, name, without_punctuation))
+    if not sentences:
         raise DataError(", ".join(expanded), None, "there is no sentence", "or punctuation only")
-    return found
+    return sentences
 
 
 def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
@@ -183,11 +183,12 @@ def _score(text: Sequence[Numbered], prior: Prior) -> str:
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:
         return "rules alone: not scored, because the text has no trees to compare with"
-    found = (
-        sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS)) / TIE_SEEDS
-    )
+    total = sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS))
+    accuracy = total / TIE_SEEDS
     where = f"{count(len(gold), 'sentence')} with trees, used for comparison only"
-    return f"rules alone: {100 * found:.1f} % of heads right in {where} (DDA, punctuation removed)"
+    return (
+        f"rules alone: {100 * accuracy:.1f} % of heads right in {where} (DDA, punctuation removed)"
+    )
 
 
 def _estimate(arguments: argparse.Namespace) -> None:

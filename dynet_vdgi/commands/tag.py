@@ -74,8 +74,8 @@ def _words(arguments: argparse.Namespace) -> None:
             n_words += len(tagged.sentence)
             n_given += tagged.n_given
             handle.write(unchanged(tagged.noted if arguments.confidence else tagged.sentence))
-    kept = f", {n_given} had tags and kept them (--retag replaces them)" if n_given else ""
-    logger.info("%s%s", count(n_words, "word"), kept)
+    remark = f", {n_given} had tags and kept them (--retag replaces them)" if n_given else ""
+    logger.info("%s%s", count(n_words, "word"), remark)
 
 
 def _add_train(add: Options) -> None:

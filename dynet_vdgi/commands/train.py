@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _facts(given: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
     """The file of facts for each label; the label is empty for a text without one. Raises:
     UsageError."""
-    found: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for name in given:
         label, equals, rest = name.partition("=")
         label, file = (
@@ -130,12 +130,12 @@ def _facts(given: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
         )
         if not file or file == files.STANDARD:
             raise UsageError(f"--language-facts {name}: name a file")
-        if label in found:
+        if label in facts:
             raise UsageError(
                 f"--language-facts {name}: there is one file of facts for a language, not two"
             )
-        found[label] = file
-    return found
+        facts[label] = file
+    return facts
 
 
 def _by_label(given: Sequence[Sequence[str]], option: str) -> dict[str, list[str]]:

@@ -33,7 +33,7 @@ hyphen."""
 _FIRST = ("speaker", "sound_url", "sent_timecode")
 """The first comments, in this order; others follow as the file has them."""
 
-_LONGEST = 1000
+_LONGEST_STRETCH = 1000
 """Characters of a word, or between two words, of a sentence that is compared with its words."""
 
 _RUNS = re.compile(r"(\S)\1*")
@@ -134,7 +134,7 @@ def split_marks(text: str) -> list[str]:
     while end > begin and text[end - 1] in _PEELED:
         end -= 1
     runs = [_RUNS.finditer(text, 0, begin), _RUNS.finditer(text, end)]
-    before, after = [[found[0] for found in part] for part in runs]
+    before, after = [[run[0] for run in part] for part in runs]
     return [*before, *([text[begin:end]] if end > begin else []), *after]
 
 
@@ -162,11 +162,11 @@ def fitted(words: Sequence[GlossedWord], text: str) -> list[GlossedWord] | None:
     place = 0
     for word in words:
         size = len(word.form)
-        if size > _LONGEST:
+        if size > _LONGEST_STRETCH:
             return None
         start = place
         while text[start : start + size].casefold() != word.form.casefold():
-            if start >= len(text) or _is_letter(text[start]) or start - place > _LONGEST:
+            if start >= len(text) or _is_letter(text[start]) or start - place > _LONGEST_STRETCH:
                 return None
             start += 1
         _add_marks(fit, text[place:start], word.line)
@@ -224,10 +224,10 @@ class TagChoice:
 
     def __init__(self, words: Iterable[GlossedWord], table: Mapping[str, str]) -> None:
         tags = Counter(word.tag for word in words if word.tag != "_")
-        known = sum(number for tag, number in tags.items() if tag in UD_TAGS)
+        n_of_ud = sum(number for tag, number in tags.items() if tag in UD_TAGS)
         self.table = table
         self.uses_table = any(tag in table for tag in tags)
-        self.are_ud = known >= MOSTLY * sum(tags.values())
+        self.are_ud = n_of_ud >= MOSTLY * sum(tags.values())
 
     def of(self, word: GlossedWord, losses: Losses) -> tuple[str, str, list[tuple[str, str]]]:
         """UPOS and XPOS of a word, and what is left for MISC."""

@@ -182,10 +182,10 @@ def _groups(text: str, others: Mapping[str, str]) -> list[list[Morph]] | None:
     columns: dict[str, list[str]] = {}
     for role, line in others.items():
         if role != "morphs":
-            found = _cells(top, line)
-            if found is None:
+            cells_of_role = _cells(top, line)
+            if cells_of_role is None:
                 return None
-            columns[role] = found
+            columns[role] = cells_of_role
     forms = top.split()
     empty = [""] * len(forms)
     morphs = [
@@ -214,9 +214,9 @@ def _starts(line: str, encoding: str = "utf-32-le") -> list[int]:
     """Where its parts between blanks start, in characters or, as Toolbox counts, in bytes."""
     width = 4 if encoding == "utf-32-le" else 1
     starts, size, last = [], 0, 0
-    for found in re.finditer(r"\S+", line):
-        size += len(line[last : found.start()].encode(encoding)) // width
-        last = found.start()
+    for part in re.finditer(r"\S+", line):
+        size += len(line[last : part.start()].encode(encoding)) // width
+        last = part.start()
         starts.append(size)
     return starts
 
@@ -244,9 +244,10 @@ def _fit(tops: Sequence[int], starts: Sequence[int], line: str, encoding: str) -
         start + len(part.encode(encoding)) // (4 if encoding == "utf-32-le" else 1)
         for start, part in zip(starts, line.split())
     ]
-    known = {*tops}
+    starts_above = {*tops}
     return all(
-        start in known or (n > 0 and start == ends[n - 1] + 1) for n, start in enumerate(starts)
+        start in starts_above or (n > 0 and start == ends[n - 1] + 1)
+        for n, start in enumerate(starts)
     )
 
 

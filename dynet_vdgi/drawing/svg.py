@@ -107,13 +107,13 @@ class _Picture:
             self._label(_MARGIN, top + _NOTE, caption, "note", _NOTE, "start", _MUTED)
             self.width = max(self.width, 2 * _MARGIN + _text_width(caption, _NOTE))
             top += _NOTE + _GAP
-        found = levels([arc.span for arc in arcs if arc.head], may_touch=True)
-        high = _FIRST_LEVEL + _LEVEL * max(found) if found else _TIP
+        levels_of_arcs = levels([arc.span for arc in arcs if arc.head], may_touch=True)
+        high = _FIRST_LEVEL + _LEVEL * max(levels_of_arcs) if levels_of_arcs else _TIP
         base = top + high + _TAG + _CORNER  # where arcs end; roots stand above all arcs
         for form, tag, x in zip(self._forms, tags, self._middles):
             self._label(x, base + _FORM + 3, form, "form", _FORM)
             self._label(x, base + _BELOW - 4, tag, "tag", _TAG, colour=_MUTED)
-        of_arcs = iter(found)
+        of_arcs = iter(levels_of_arcs)
         for arc, (start, end) in zip(arcs, self._ends(arcs)):
             y = base - _FIRST_LEVEL - _LEVEL * next(of_arcs) if arc.head else top + _TAG
             self._draw(arc, y, base, start, end)

@@ -112,12 +112,12 @@ class _Branch(NamedTuple):
 
 def _branches(arcs: Iterable[Arc]) -> list[_Branch]:
     """All arcs but those to the root and missed ones, which are written."""
-    found: dict[tuple[int, bool], _Branch] = {}
+    branches: dict[tuple[int, bool], _Branch] = {}
     for arc in arcs:
         if arc.head and arc.kind != MISSED:
             key = (arc.head, arc.dependent > arc.head)
-            found.setdefault(key, _Branch(arc.head, [])).arcs.append(arc)
-    return list(found.values())
+            branches.setdefault(key, _Branch(arc.head, [])).arcs.append(arc)
+    return list(branches.values())
 
 
 class _Canvas:

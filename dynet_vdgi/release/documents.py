@@ -145,14 +145,14 @@ class AnnotatedFiles:
                         f"there is a document {name!r} already",
                         "give it another # newdoc id",
                     )
-                its = self.documents[name] = []
+                document = self.documents[name] = []
                 number, paragraph, follows, of_document = 0, "", False, {}
             number += 1
             paragraph = next(filter(_NEW_PARAGRAPH.fullmatch, lines), paragraph)
             of_file |= {match[1]: match[0] for match in map(_GLOBAL.fullmatch, lines) if match}
-            own = _as_sent_id(marked.sent_id)
-            if marked.sent_id in met or (own != marked.sent_id and own in all_names):
-                own = ""
+            sent_id = _as_sent_id(marked.sent_id)
+            if marked.sent_id in met or (sent_id != marked.sent_id and sent_id in all_names):
+                sent_id = ""
             met.add(marked.sent_id)
             rows = [line.split("\t") for line in lines if line.partition("\t")[0].isdigit()]
             unfit = _unfit(rows)
@@ -160,25 +160,30 @@ class AnnotatedFiles:
                 self.left_out, follows = self.left_out + 1, False
                 self.unfit.update([unfit] * bool(unfit))
                 continue
-            if its and (paragraph or not follows):
-                its[-1].end_paragraph()
+            if document and (paragraph or not follows):
+                document[-1].end_paragraph()
             new = [line for key, line in of_file.items() if of_document.get(key) != line]
             of_document = dict(of_file)
-            comments = [f"# newdoc id = {name}"] * (not its) + new + [paragraph] * bool(paragraph)
-            other = own or (f"{number}b" if str(number) in all_names else number)
-            names = [own] * (not _COUNTED.fullmatch(own or "0")) + [f"{name}-{other}"]
+            comments = [] if document else [f"# newdoc id = {name}"]
+            comments += new
+            comments += [paragraph] if paragraph else []
+            in_document = sent_id or (f"{number}b" if str(number) in all_names else number)
+            names = [f"{name}-{in_document}"]
+            if sent_id and not _COUNTED.fullmatch(sent_id):
+                names.insert(0, sent_id)
             cleaned = self._cleaned(lines, path, first)
             identity = (marked.sent_id or str(number), *(row[1] for row in rows))
             last = first + len(lines) - 1
-            its.append(
+            document.append(
                 ReleasedSentence(
                     path, last, names, comments, cleaned, first, marked.sent_id, identity
                 )
             )
             paragraph, follows = "", True
-        self.documents = {name: its for name, its in self.documents.items() if its}
-        for its in self.documents.values():
-            its[-1].end_paragraph()
+        filled = {name: document for name, document in self.documents.items() if document}
+        self.documents = filled
+        for document in filled.values():
+            document[-1].end_paragraph()
 
     def _cleaned(self, lines: Sequence[str], path: str, first: int) -> list[str]:
         """The lines without marks and notes, `# text` first; counts the marks."""
@@ -188,12 +193,10 @@ class AnnotatedFiles:
             words = range(sum(line.partition("\t")[0].isdigit() for line in lines))
             text = f"# text = {SentenceLayout.of(chr(10).join(lines), words).text()}"
         else:
-            found = [problem for problem in problems_in(lines) if problem.rule == "text"]
-            self.faults += [DataError(path, first + problem.row, problem.text) for problem in found]
-        return [
-            text,
-            *(line for line in lines if not any(each.fullmatch(line) for each in _NOT_KEPT)),
-        ]
+            for problem in problems_in(lines):
+                if problem.rule == "text":
+                    self.faults.append(DataError(path, first + problem.row, problem.text))
+        return [text, *(line for line in lines if not _is_left_out(line))]
 
     def _without_notes(self, line: str) -> str:
         *columns, misc = line.split("\t")
@@ -232,20 +235,23 @@ class RepeatedSentences:
         return f"{number} of the document {self.document!r} with name and words of {self.earlier!r} ({place})"
 
 
-def repeated(documents: Mapping[str, Sequence[ReleasedSentence]]) -> list[RepeatedSentences]:
+def repeated_sentences(
+    documents: Mapping[str, Sequence[ReleasedSentence]],
+) -> list[RepeatedSentences]:
     """The sentences that several documents have, in the order of the documents."""
     first_in: dict[tuple[str, ...], str] = {}
-    found: dict[tuple[str, str], list[ReleasedSentence]] = {}
+    by_documents: dict[tuple[str, str], list[ReleasedSentence]] = {}
     for document, sentences in documents.items():
         for sentence in sentences:
             earlier = first_in.setdefault(sentence.identity, document)
             if earlier != document:
-                found.setdefault((document, earlier), []).append(sentence)
+                by_documents.setdefault((document, earlier), []).append(sentence)
     sizes = {document: len(sentences) for document, sentences in documents.items()}
-    return [
-        RepeatedSentences(document, earlier, len(its), max(sizes[document], sizes[earlier]), its[0])
-        for (document, earlier), its in found.items()
-    ]
+    repeated = []
+    for (document, earlier), sentences in by_documents.items():
+        size = max(sizes[document], sizes[earlier])
+        repeated.append(RepeatedSentences(document, earlier, len(sentences), size, sentences[0]))
+    return repeated
 
 
 def name_sentences(
@@ -270,12 +276,17 @@ def name_sentences(
 def names_in(path: Path) -> dict[str, list[str]]:
     """The names of the sentences of a released file, by document; nothing if it is not there.
     Raises: DataError."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for sentence in blocks(path) if path.exists() else ():
         begins = _NEW_DOCUMENT.fullmatch(sentence.lines[0])
-        document = begins[1] or "" if begins else ["", *found][-1]
-        found.setdefault(document, []).append(sent_id_of(sentence.lines) or "")
-    return found
+        document = begins[1] or "" if begins else ["", *names][-1]
+        names.setdefault(document, []).append(sent_id_of(sentence.lines) or "")
+    return names
+
+
+def _is_left_out(line: str) -> bool:
+    """Whether a comment is none of a released sentence: written anew, or a note."""
+    return any(pattern.fullmatch(line) for pattern in _NOT_KEPT)
 
 
 def _unfit(rows: Sequence[Sequence[str]]) -> str:

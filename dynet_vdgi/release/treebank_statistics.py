@@ -61,7 +61,7 @@ def size_of(sentences: Sequence[Sequence[str]]) -> dict[str, int]:
 def counts_of(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter[str]]]:
     """What stats.xml counts: `counts` by kind, lemmas by tag, forms by feature, and tags by
     feature."""
-    found = {
+    counts_by_kind = {
         kind: defaultdict[str, Counter[str]](Counter)
         for kind in ("counts", "tags", "feats", "tags_of")
     }
@@ -77,16 +77,17 @@ def counts_of(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter
             for feat in row[5].split("|") if row[5] != "_" else ():
                 pairs += [("feats", feat, row[1]), ("tags_of", feat, row[3])]
         for kind, key, value in pairs:
-            found[kind][key][value] += 1
-    return {
-        kind: {key: _merged(counts) for key, counts in its.items()} for kind, its in found.items()
-    }
+            counts_by_kind[kind][key][value] += 1
+    merged = {}
+    for kind, counts_by_key in counts_by_kind.items():
+        merged[kind] = {key: _merged(counts) for key, counts in counts_by_key.items()}
+    return merged
 
 
 def _merged(counts: Counter[str]) -> Counter[str]:
     """The counts, those of Capitals under the small letters where these occur, too; equal ones by
     their letters."""
-    found = Counter[str]()
+    merged = Counter[str]()
     for text in sorted(counts):
-        found[text.lower() if text.lower() in counts else text] += counts[text]
-    return found
+        merged[text.lower() if text.lower() in counts else text] += counts[text]
+    return merged

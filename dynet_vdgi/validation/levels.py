@@ -106,30 +106,30 @@ def problems_in(lines: Sequence[str], listed: Collection[str] = ()) -> list[UdPr
         tokens.append(_TokenLine(n_words + ("-" in columns[0]), row, columns))
     words = [line for line in tokens if not line.is_range and not line.is_empty]
     nodes = [line for line in tokens if not line.is_range]
-    found = [*_of_comments(lines, tokens), *_of_misc(tokens)]
+    problems = [*_of_comments(lines, tokens), *_of_misc(tokens)]
     for row, line in enumerate(lines):
         if not line.isascii() and not unicodedata.is_normalized("NFC", line):
-            found.append(UdProblem(0, "unicode", "not in Unicode's form NFC", row))
+            problems.append(UdProblem(0, "unicode", "not in Unicode's form NFC", row))
         if "\ufffd" in line:
-            found.append(
+            problems.append(
                 UdProblem(0, "unicode", "U+FFFD, which stands for a letter that was lost", row)
             )
         if line[0] != "#" and re.search(r"[^\S\t]{2}", line):
-            found.append(UdProblem(0, "spaces", "two white spaces in a row", row))
+            problems.append(UdProblem(0, "spaces", "two white spaces in a row", row))
     numbers = {node.columns[0] for node in nodes}
     for node in nodes:
         tag = node.columns[UPOS]
         if tag not in UD2_TAGS and not (node.is_empty and tag == "_"):
             text = "UPOS is missing" if tag == "_" else f"{quoted(tag)} is no tag of UD"
-            found.append(node.problem("upos", text))
+            problems.append(node.problem("upos", text))
         if fault := _feats_fault(node.columns[FEATS]):
-            found.append(node.problem("feats", fault))
+            problems.append(node.problem("feats", fault))
         if fault := _deps_fault(node.columns, numbers, project):
-            found.append(node.problem("deps", fault))
+            problems.append(node.problem("deps", fault))
     if any(node.is_empty or node.columns[DEPS] != "_" for node in nodes):
-        found += _of_graph(nodes)
-    found += _of_tree(words, project)
-    return sorted(set(found), key=lambda problem: (problem.row, problem.text))
+        problems += _of_graph(nodes)
+    problems += _of_tree(words, project)
+    return sorted(set(problems), key=lambda problem: (problem.row, problem.text))
 
 
 def _of_comments(lines: Sequence[str], tokens: list[_TokenLine]) -> Iterator[UdProblem]:
@@ -209,11 +209,11 @@ def _feats_fault(feats: str) -> str:
         return ""
     names = []
     for feature in feats.split("|"):
-        found = _FEATURE.fullmatch(feature)
-        if not found:
+        match = _FEATURE.fullmatch(feature)
+        if not match:
             return f"{quoted(feature)} is no feature: expected Name=Value with capital letters"
-        names.append(found[1])
-        values = found[2].split(",")
+        names.append(match[1])
+        values = match[2].split(",")
         if values != sorted(dict.fromkeys(values), key=str.lower):
             return f"the values of {quoted(feature)} must be sorted, each once"
     features = feats.split("|")
