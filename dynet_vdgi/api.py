@@ -40,7 +40,7 @@ def rules(name: AnyPath) -> RuleSet:
 
 
 @contextmanager
-def _told_of_arguments() -> Iterator[None]:
+def _naming_arguments() -> Iterator[None]:
     """A block whose errors name arguments instead of command-line options."""
     try:
         yield
@@ -54,7 +54,7 @@ def _told_of_arguments() -> Iterator[None]:
         raise
 
 
-@_told_of_arguments()
+@_naming_arguments()
 def train(
     text: Text | Mapping[str, Text] | None = None,
     preset: Presets | None = None,

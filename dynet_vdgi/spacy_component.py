@@ -109,12 +109,12 @@ class Component:
                 sentences = tagger.predict(sentences, retag=self.retag)
                 for words, sentence in zip(chain.from_iterable(places), sentences):
                     _set_tags(words, sentence)
-            trees = self.parser.pipe(map(self._tagged, sentences))
+            trees = self.parser.pipe(map(self._sentence_with_tags, sentences))
             for doc, words_of_sentences in zip(batch, places):
                 _set_heads(doc, [(words, next(trees)) for words in words_of_sentences])
                 yield doc
 
-    def _tagged(self, sentence: Sentence) -> Sentence:
+    def _sentence_with_tags(self, sentence: Sentence) -> Sentence:
         """The sentence with the tags that the model reads. Raises: UsageError, a word has none."""
         column = "pos_"
         if self.parser.model.settings.data.tags == "xpos":

@@ -59,7 +59,7 @@ def guessed(session: Session) -> Session:
     """The session with a guess for every sentence: each word hangs from the next."""
     for marked in session.sentences:
         if not marked.is_done:
-            session.put(marked.id, marked.version, chain(len(marked.bare)))
+            session.put(marked.id, marked.version, chain(len(marked.bare_sentence)))
     return session
 
 
@@ -182,7 +182,7 @@ def main(arguments: Sequence[str]) -> None:
     given = "right" if more[-2:] == ["--given", "right"] else None
     ports = [int(word) for word in more if word.isdigit()]
     session = guessed(Session(path, "anna", given))
-    with server.listening(ports[0] if ports else 0) as listener:
+    with server.listening_socket(ports[0] if ports else 0) as listener:
         page = session_page.SessionPage(Live(session))
         server.serve(page, listener, lambda address: print(address, flush=True), None)
     session.close()

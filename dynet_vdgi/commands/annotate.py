@@ -128,7 +128,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.page.learn.next_sentence import ORDERS
     from dynet_vdgi.page.store.plain_text import write_as_conllu
     from dynet_vdgi.page.store.session import Session
-    from dynet_vdgi.page.text.annotated_text import listed
+    from dynet_vdgi.page.text.annotated_text import listed_words
     from dynet_vdgi.page.text.offered_relations import read_list
     from dynet_vdgi.page.web import server, session_page
     from dynet_vdgi.parser.steps import step_file
@@ -141,7 +141,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     if arguments.tagger is not None:
         Tagger.load(*step_file("tagger", arguments.tagger))  # refused here if it cannot be used
     shows = server.announcing(not arguments.no_browser)
-    with server.listening(port) as listener, shows as announce:
+    with server.listening_socket(port) as listener, shows as announce:
         if path.endswith(".txt"):
             path = write_as_conllu(path, arguments.tokeniser, lines=arguments.lines)
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
@@ -150,7 +150,7 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
         _tell_opened(session)
         try:
             if arguments.list is not None:
-                session.text.listed = listed(arguments.list, session.text)
+                session.text.listed = listed_words(arguments.list, session.text)
                 logger.info(
                     "the page's search has %s of %s",
                     count(len(session.text.listed), "word"),
@@ -188,9 +188,9 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     file_checks.check_output(arguments.output, [path, arguments.beside])
     file_checks.check_read_again([path, arguments.beside], "decisions are taken up again later")
     shows = server.announcing(not arguments.no_browser)
-    with server.listening(port) as listener, shows as announce:
+    with server.listening_socket(port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
-        if more := work.not_compared_in_words():
+        if more := work.remark_on_not_compared():
             logger.info("%s", more)
         try:
             server.serve(DecisionPage(work), listener, announce, reach)
@@ -204,7 +204,7 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
 
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.page.store.session import exported
+    from dynet_vdgi.page.store.session import exported_sentences
     from dynet_vdgi.page.text.sentence_blocks import write_marked
     from dynet_vdgi.page.text.sentence_state import NO_VALUE
     from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
@@ -216,7 +216,7 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
             f"this file is annotated, too, as {arguments.export}{ENDING} shows; name another file"
         )
         raise UsageError(f"--export {arguments.export}: {what}")
-    sentences = exported(path)
+    sentences = exported_sentences(path)
     done = [marked for marked in sentences if marked.is_done]
     rest = [marked for marked in sentences if not marked.is_done]
     if arguments.finished and not done:

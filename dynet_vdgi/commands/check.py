@@ -150,14 +150,14 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     if level in ("4", "5") and not language:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
     if language and level in ("", "4", "5") and udtools.code_in_ud(language):
-        raise UsageError(udtools.unknown_language(language))
+        raise UsageError(udtools.unknown_language_message(language))
     texts = [_of_ten_columns(name) for name in names]
     for name, text in zip(names, texts):
         if not text.strip("\ufeff \t\r\n"):
             raise DataError(files.shown(name), None, "no sentences", "there is nothing to check")
     messages = udtools.messages(texts, language, level)
-    if udtools.lack_of_language(messages):
-        raise UsageError(udtools.unknown_language(language))
+    if udtools.lacks_language(messages):
+        raise UsageError(udtools.unknown_language_message(language))
     called = udtools.command(language, level) or [""]
     hint = " (--max-faults N shows them)"
 

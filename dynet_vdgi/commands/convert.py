@@ -145,7 +145,7 @@ def _run(arguments: argparse.Namespace) -> None:
       vdgi convert wsj sample --files 1-159 -o train.conllu
     """
     rules, punctuation = head_rules.load(arguments.heads), penn.POLICIES[arguments.policy]
-    paths = chosen(arguments.folder, arguments.sections, arguments.files)
+    paths = chosen_files(arguments.folder, arguments.sections, arguments.files)
     file_checks.check_output(arguments.output, paths)
     n_sentences = n_words = n_kept = 0
     with files.atomic_writer(arguments.output) as handle:
@@ -169,7 +169,7 @@ def _run(arguments: argparse.Namespace) -> None:
     )
 
 
-def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]:
+def chosen_files(folder: str, sections: str | None, numbers: str | None) -> list[Path]:
     """The files of a treebank that --sections and --files select, by name.
 
     Raises: UsageError for a section or number that does not exist.

@@ -70,7 +70,9 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_output(
         arguments.output, inputs, ending=".txt" if form == "text" else f".{form}"
     )
-    drawn = _chosen(names, gold, arguments.sentence, protocols.scoring_protocol(arguments.protocol))
+    drawn = _chosen_trees(
+        names, gold, arguments.sentence, protocols.scoring_protocol(arguments.protocol)
+    )
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
     elif arguments.width:
@@ -85,7 +87,7 @@ def _range_of(wanted: str) -> range | None:
     return range(int(match[1]), int(match[2] or match[1]) + 1) if match else None
 
 
-def _chosen(
+def _chosen_trees(
     names: Sequence[str], gold: str | None, wanted: Sequence[str], protocol: protocols.Protocol
 ) -> Iterator[DrawnTree]:
     """The trees of the wanted sentences, by default of all, in order.

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.conllu.extra_columns import NAMELESS
     from dynet_vdgi.release.documents import AnnotatedFiles, repeated_sentences
     from dynet_vdgi.release.folder import VALUES, release_of
-    from dynet_vdgi.release.split import below_minimum, shortfall
+    from dynet_vdgi.release.split import shortfall, size_fault
     from dynet_vdgi.validation import udtools
 
     folder, code, name = Path(arguments.folder), arguments.code, arguments.name
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> None:
         what = f"UD takes no blanks or slashes in sent_id, so {count(len(renamed), 'sentence')} got another"
         logger.warning("%s: %s", what, listed(renamed, 5).rstrip(","))
     whole = [sum(size[unit] for size in release.sizes.values()) for unit in ("sentences", "words")]
-    if too_small := below_minimum(*whole):
+    if too_small := size_fault(*whole):
         logger.warning("%s", too_small)
     if named := sorted(annotated.dropped - {NAMELESS}) or sorted(annotated.dropped):
         logger.warning(
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> None:
         logger.warning("%s", warning)
     texts = [release.files[path] for path in release.places]
     messages, language = udtools.messages(texts, code), code
-    if udtools.lack_of_language(messages):
+    if udtools.lacks_language(messages):
         messages, language = udtools.messages(texts), ""
     places, called = list(release.places.values()), udtools.command(language) or [""]
     lines = udtools.report(

@@ -109,7 +109,9 @@ def _explain(arguments: argparse.Namespace) -> None:
     rules = _rules(arguments)
     sentences = _sentences(arguments.text, arguments.tags)
     chosen = (
-        [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:TREES_SHOWN]
+        [_chosen_sentence(sentences, arguments.sentence)]
+        if arguments.sentence
+        else sentences[:TREES_SHOWN]
     )
     text = [item.sentence for item in sentences]
     facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
@@ -163,7 +165,7 @@ def _sentences(names: Sequence[str], tags: str) -> list[Numbered]:
     return sentences
 
 
-def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
+def _chosen_sentence(text: Sequence[Numbered], wanted: str) -> Numbered:
     """The sentence of this number or sent_id. Raises: UsageError."""
     by_name = {item.name: item for item in reversed(text) if item.name}
     by_name = {**{str(item.number): item for item in text}, **by_name}

@@ -92,7 +92,7 @@ def write(
     the format.
     """
     source = sources.read(path, reading.encoding)
-    kind = reading.format or recognised(source, has_columns=bool(reading.columns))
+    kind = reading.format or recognised_format(source, has_columns=bool(reading.columns))
     _check_options(source.name, kind, reading)
     losses = Losses(source.name)
     tags = TagChoice(
@@ -164,7 +164,7 @@ def _delimiter(source: ForeignFile) -> str:
     return max(_DELIMITERS, key=first.count)
 
 
-def recognised(source: ForeignFile, *, has_columns: bool = False) -> str:
+def recognised_format(source: ForeignFile, *, has_columns: bool = False) -> str:
     """The name of a file's format, by its content and then by its ending.
 
     Raises: DataError, it is empty, it is CoNLL-U already, or nothing shows what it is.
@@ -192,7 +192,7 @@ def recognised(source: ForeignFile, *, has_columns: bool = False) -> str:
     if has_columns:
         return "csv" if _is_csv(source) else "conll-2003"
     lines = [line for line in source.lines[:2000] if line.strip()]
-    kind = _of_lines(lines, source.lines[:200])
+    kind = _format_of_lines(lines, source.lines[:200])
     if not kind:
         kind = _ENDINGS.get(PurePath(source.name.removesuffix(".gz")).suffix.lower(), "")
     if not kind:
@@ -208,7 +208,7 @@ def _is_csv(source: ForeignFile) -> bool:
     return "\t" not in first and any(mark in first for mark in _DELIMITERS[1:])
 
 
-def _of_lines(lines: Sequence[str], all_lines: Sequence[str]) -> str:
+def _format_of_lines(lines: Sequence[str], all_lines: Sequence[str]) -> str:
     """The format that the lines have the form of; "" for none."""
     if not lines:
         return ""

@@ -64,10 +64,10 @@ def read(
             raise DataError(source.name, node.line, message, "give each a TIER_ID of its own")
         tiers[key] = _tier(node, kinds, times, losses)
     _check_keys(tiers, source.name)
-    assign(tiers, _ordered(tiers, source.name), roles, losses)
+    assign(tiers, _tiers_in_order(tiers, source.name), roles, losses)
     _adopt(tiers)
-    order = _ordered(tiers, source.name)
-    below = _below(tiers, losses)
+    order = _tiers_in_order(tiers, source.name)
+    below = _annotations_below(tiers, losses)
     units = [tier for tier in order if _is_unit(tier, tiers)]
     if not any(tier.annotations for tier in units):
         names = ", ".join(repr(key) for key in list(tiers)[:8]) or "none"
@@ -77,7 +77,7 @@ def read(
     sound = next(
         (node.get("RELATIVE_MEDIA_URL") or node.get("MEDIA_URL") for node in _media(root)), ""
     )
-    sentences = [(one, tier) for tier in units for one in _in_order(tier.annotations)]
+    sentences = [(one, tier) for tier in units for one in _annotations_in_order(tier.annotations)]
     if all(one.begin is not None for one, _ in sentences):
         sentences.sort(key=lambda each: each[0].begin or 0.0)
     _count_overlaps(sentences, losses)
@@ -166,7 +166,7 @@ def _tier(node: Node, kinds: Mapping[str, str], times: Times, losses: Losses) ->
     return tier
 
 
-def _ordered(tiers: Mapping[str, Tier], name: str) -> list[Tier]:
+def _tiers_in_order(tiers: Mapping[str, Tier], name: str) -> list[Tier]:
     """The tiers, parents first. Raises: DataError, one is below itself, or too many are below each
     other."""
     depths: dict[str, int] = {}
@@ -222,7 +222,7 @@ def _check_keys(tiers: Mapping[str, Tier], name: str) -> None:
             met.add(one.key)
 
 
-def _below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
+def _annotations_below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
     below: dict[str, dict[str, list[Annotation]]] = defaultdict(lambda: defaultdict(list))
     for tier in tiers.values():
         parent = tiers.get(tier.parent)
@@ -246,11 +246,12 @@ def _below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
             else:
                 losses.add("annotations below no annotation: left out", one.line, repr(one.value))
     return {
-        key: {name: _in_order(ones) for name, ones in each.items()} for key, each in below.items()
+        key: {name: _annotations_in_order(ones) for name, ones in each.items()}
+        for key, each in below.items()
     }
 
 
-def _in_order(annotations: Sequence[Annotation]) -> list[Annotation]:
+def _annotations_in_order(annotations: Sequence[Annotation]) -> list[Annotation]:
     """Annotations by their times or, without, each after the one that it names as its previous one."""
     if all(one.begin is not None for one in annotations):
         return sorted(annotations, key=lambda one: one.begin or 0.0)
@@ -292,7 +293,7 @@ def _count_overlaps(sentences: Sequence[tuple[Annotation, Tier]], losses: Losses
             latest, last = one.end or 0.0, tier.key
 
 
-def _under(
+def _descendants(
     key: str, role: str, tiers: Mapping[str, Tier], below: Below
 ) -> Iterator[tuple[Annotation, Tier]]:
     """The annotations of tiers with this role below an annotation, at any depth."""
@@ -302,7 +303,7 @@ def _under(
             if tier.role == role:
                 yield one, tier
             else:
-                yield from _under(one.key, role, tiers, below)
+                yield from _descendants(one.key, role, tiers, below)
 
 
 def _value(key: str, role: str, tiers: Mapping[str, Tier], below: Below) -> str:
@@ -322,7 +323,7 @@ def _first_value(
     it; "" for none."""
     if tier.role == role:
         return one.value
-    values = [other.value for other, _ in _under(one.key, role, tiers, below)]
+    values = [other.value for other, _ in _descendants(one.key, role, tiers, below)]
     return next(filter(None, values), "")
 
 
@@ -341,13 +342,13 @@ def _utterance(
     if one.is_timed:
         add(("sent_timecode", f"{one.begin:.0f}, {one.end:.0f}"))
     for role, key in (("translation", "text"), ("literal", "literal"), ("note", "note")):
-        for other, other_tier in _under(one.key, role, tiers, below):
+        for other, other_tier in _descendants(one.key, role, tiers, below):
             code = "" if role == "note" else language_of(other_tier, language)
             add((comment_key(key, code), other.value))
     utterance.name = _first_value(one, tier, NAME, tiers, below)
     utterance.text = _first_value(one, tier, TEXT, tiers, below)
     words_with_tiers = (
-        [(one, tier)] if tier.role == WORDS else list(_under(one.key, WORDS, tiers, below))
+        [(one, tier)] if tier.role == WORDS else list(_descendants(one.key, WORDS, tiers, below))
     )
     if {other_tier.key for _, other_tier in words_with_tiers} != {
         other_tier.key for _, other_tier in words_with_tiers[:1]
@@ -381,7 +382,7 @@ def _word(one: Annotation, tiers: Mapping[str, Tier], below: Below, losses: Loss
     if one.is_timed:
         word.notes += [("AlignBegin", f"{one.begin:.0f}"), ("AlignEnd", f"{one.end:.0f}")]
     morphs = []
-    for morph, _ in _under(one.key, MORPHS, tiers, below):
+    for morph, _ in _descendants(one.key, MORPHS, tiers, below):
         gloss, lemma, tag = (
             _value(morph.key, role, tiers, below) for role in ("gloss", "lemma", "pos")
         )

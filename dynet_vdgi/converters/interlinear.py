@@ -151,11 +151,11 @@ def words_of_text(text: str, line: int = 0) -> list[GlossedWord]:
     return words
 
 
-def fitted(words: Sequence[GlossedWord], text: str) -> list[GlossedWord] | None:
+def words_fitted_to_text(words: Sequence[GlossedWord], text: str) -> list[GlossedWord] | None:
     """The words with the spaces, the capitals and the further marks of a text; None: they are not
     its words.
 
-    >>> [word.form for word in fitted([GlossedWord("go"), GlossedWord("home")], "Go, home!") or ()]
+    >>> [word.form for word in words_fitted_to_text([GlossedWord("go"), GlossedWord("home")], "Go, home!") or ()]
     ['Go', ',', 'home', '!']
     """
     fit: list[GlossedWord] = []
@@ -194,11 +194,11 @@ def _add_marks(fit: list[GlossedWord], gap: str, line: int) -> None:
             fit += [GlossedWord(run[0], is_joined=True, line=line) for run in _RUNS.finditer(part)]
 
 
-def spaced(words: Sequence[GlossedWord]) -> list[GlossedWord]:
+def words_with_spaces(words: Sequence[GlossedWord]) -> list[GlossedWord]:
     """The words with what is usual between words and marks, where nothing else is known.
 
     >>> forms = ["(", "so", ")", ".", "So"]
-    >>> [word.is_joined for word in spaced([GlossedWord(form) for form in forms])]
+    >>> [word.is_joined for word in words_with_spaces([GlossedWord(form) for form in forms])]
     [True, True, True, False, False]
     """
     put, open_quotes = list(words), set[str]()
@@ -358,13 +358,17 @@ def blocks(
 def _with_spaces(utterance: Utterance, losses: Losses) -> list[GlossedWord]:
     """The words with their spaces, from the sentence's text if they are its words."""
     words, text = utterance.words, nfc(form_of(utterance.text).strip())
-    fit = fitted([replace(word, form=nfc(word.form)) for word in words], text) if text else None
+    fit = (
+        words_fitted_to_text([replace(word, form=nfc(word.form)) for word in words], text)
+        if text
+        else None
+    )
     if fit is None and text:
         losses.add(
             "texts that their words do not give: kept as # orig_text", utterance.line, repr(text)
         )
         utterance.comments.append(("orig_text", text))
-    return fit or spaced(words)
+    return fit or words_with_spaces(words)
 
 
 def _name(text: str) -> str:

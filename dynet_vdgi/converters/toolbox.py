@@ -230,7 +230,7 @@ def _cells(top: str, line: str) -> list[str] | None:
         return parts
     for encoding in ("utf-32-le", "utf-8"):
         tops, starts = _starts(top, encoding), _starts(line, encoding)
-        if starts and tops and starts[0] >= tops[0] and _fit(tops, starts, line, encoding):
+        if starts and tops and starts[0] >= tops[0] and _are_aligned(tops, starts, line, encoding):
             cells: list[list[str]] = [[] for _ in tops]
             for start, part in zip(starts, parts):
                 cells[bisect_right(tops, start) - 1].append(part)
@@ -238,7 +238,7 @@ def _cells(top: str, line: str) -> list[str] | None:
     return None
 
 
-def _fit(tops: Sequence[int], starts: Sequence[int], line: str, encoding: str) -> bool:
+def _are_aligned(tops: Sequence[int], starts: Sequence[int], line: str, encoding: str) -> bool:
     """Whether parts start where those above do, or one blank after a part of the same cell."""
     ends = [
         start + len(part.encode(encoding)) // (4 if encoding == "utf-32-le" else 1)

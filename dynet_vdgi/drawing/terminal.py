@@ -61,7 +61,7 @@ def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     if width < MIN_WIDTH:
         raise ValueError(f"width {width}: at least {MIN_WIDTH} columns are needed")
     arcs = tree.arcs()
-    lines = _drawn(arcs, _rows(tree), width, colour)
+    lines = _drawing(arcs, _rows(tree), width, colour)
     if tree.gold is not None:
         lines += [_LEGEND, *textwrap.wrap(tree.note_on(arcs), width)]
     elif any(arc.kind in (UNSURE, DOUBTFUL) for arc in arcs):
@@ -167,7 +167,7 @@ class _Canvas:
         return "│" if glyph == "┼" and (row, column) not in self._joints else glyph
 
 
-def _drawn(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> list[str]:
+def _drawing(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> list[str]:
     """Words one below the other, with numbers and tags; to the right lines, then the written arcs."""
     digits = max(len(row.number) for row in rows)
     tag_limit = width // 5

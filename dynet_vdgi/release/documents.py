@@ -25,11 +25,11 @@ from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.conllu.tree_faults import cycle
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.journal import ENDING
-from dynet_vdgi.page.store.session import exported
+from dynet_vdgi.page.store.session import exported_sentences
 from dynet_vdgi.page.text.sentence_blocks import block, read_marked
 from dynet_vdgi.page.text.sentence_layout import SentenceLayout
 from dynet_vdgi.page.text.sentence_state import IS_FLAG, MARKS, NAMES
-from dynet_vdgi.page.text.tokens import with_space
+from dynet_vdgi.page.text.tokens import misc_with_space
 from dynet_vdgi.system import files
 from dynet_vdgi.system.messages import count as counted
 from dynet_vdgi.validation.levels import problems_in
@@ -90,7 +90,7 @@ class ReleasedSentence:
         for k, line in enumerate(self.lines):
             *columns, misc = line.split("\t")
             if columns and columns[0].rpartition("-")[2] == last:
-                self.lines[k] = "\t".join([*columns, with_space(misc, True)])
+                self.lines[k] = "\t".join([*columns, misc_with_space(misc, True)])
 
 
 @dataclass
@@ -123,8 +123,12 @@ class AnnotatedFiles:
                     why,
                     "no tree can have these heads; vdgi annotate shows them as open",
                 )
-        sentences = in_file if everything and not os.path.lexists(path + ENDING) else exported(path)
-        stem, met = _as_name(Path(files.without_ending(path)).name) or "text", {""}
+        sentences = (
+            in_file
+            if everything and not os.path.lexists(path + ENDING)
+            else exported_sentences(path)
+        )
+        stem, met = _name_from(Path(files.without_ending(path)).name) or "text", {""}
         number, n_unnamed, paragraph, follows = 0, 0, "", False
         all_names = {marked.sent_id for marked in sentences}
         of_file: dict[str, str] = {}  # global comments so far, by name
@@ -135,7 +139,7 @@ class AnnotatedFiles:
             first = in_file[min(k, len(in_file) - 1)].source.line
             begins = next(filter(None, map(_NEW_DOCUMENT.fullmatch, lines)), None)
             if begins or not k:
-                name = _as_name(begins[1] or "") if begins else ""
+                name = _name_from(begins[1] or "") if begins else ""
                 n_unnamed += not name
                 name = name or (f"{stem}-{n_unnamed}" if n_unnamed > 1 else stem)
                 if name in self.documents:
@@ -150,12 +154,12 @@ class AnnotatedFiles:
             number += 1
             paragraph = next(filter(_NEW_PARAGRAPH.fullmatch, lines), paragraph)
             of_file |= {match[1]: match[0] for match in map(_GLOBAL.fullmatch, lines) if match}
-            sent_id = _as_sent_id(marked.sent_id)
+            sent_id = _sent_id_from(marked.sent_id)
             if marked.sent_id in met or (sent_id != marked.sent_id and sent_id in all_names):
                 sent_id = ""
             met.add(marked.sent_id)
             rows = [line.split("\t") for line in lines if line.partition("\t")[0].isdigit()]
-            unfit = _unfit(rows)
+            unfit = _what_is_lacking(rows)
             if unfit or not (everything or marked.is_done):
                 self.left_out, follows = self.left_out + 1, False
                 self.unfit.update([unfit] * bool(unfit))
@@ -171,7 +175,7 @@ class AnnotatedFiles:
             names = [f"{name}-{in_document}"]
             if sent_id and not _COUNTED.fullmatch(sent_id):
                 names.insert(0, sent_id)
-            cleaned = self._cleaned(lines, path, first)
+            cleaned = self._clean_lines(lines, path, first)
             identity = (marked.sent_id or str(number), *(row[1] for row in rows))
             last = first + len(lines) - 1
             document.append(
@@ -185,9 +189,9 @@ class AnnotatedFiles:
         for document in filled.values():
             document[-1].end_paragraph()
 
-    def _cleaned(self, lines: Sequence[str], path: str, first: int) -> list[str]:
+    def _clean_lines(self, lines: Sequence[str], path: str, first: int) -> list[str]:
         """The lines without marks and notes, `# text` first; counts the marks."""
-        lines = [line if line[0] == "#" else self._without_notes(line) for line in lines]
+        lines = [line if line[0] == "#" else self._line_without_notes(line) for line in lines]
         text = next(filter(_TEXT.fullmatch, lines), "")
         if not text:
             words = range(sum(line.partition("\t")[0].isdigit() for line in lines))
@@ -198,7 +202,7 @@ class AnnotatedFiles:
                     self.faults.append(DataError(path, first + problem.row, problem.text))
         return [text, *(line for line in lines if not _is_left_out(line))]
 
-    def _without_notes(self, line: str) -> str:
+    def _line_without_notes(self, line: str) -> str:
         *columns, misc = line.split("\t")
         parts, is_joined = [], False
         for part in misc.split("|"):
@@ -211,7 +215,7 @@ class AnnotatedFiles:
             elif not part.startswith(NOTES):
                 parts.append(part)
         misc = "|".join(parts) or "_"
-        return "\t".join([*columns, with_space(misc, False) if is_joined else misc])
+        return "\t".join([*columns, misc_with_space(misc, False) if is_joined else misc])
 
 
 @dataclass(frozen=True)
@@ -289,7 +293,7 @@ def _is_left_out(line: str) -> bool:
     return any(pattern.fullmatch(line) for pattern in _NOT_KEPT)
 
 
-def _unfit(rows: Sequence[Sequence[str]]) -> str:
+def _what_is_lacking(rows: Sequence[Sequence[str]]) -> str:
     """Why words cannot be released, finished or not: what they lack; "" if nothing."""
     if not all(row[6].isdecimal() for row in rows):
         return "heads"
@@ -301,12 +305,12 @@ def _unfit(rows: Sequence[Sequence[str]]) -> str:
     return "relations" if any(row[7] == "_" for row in rows) else ""
 
 
-def _as_sent_id(text: str) -> str:
+def _sent_id_from(text: str) -> str:
     """A sent_id without what UD does not allow in it."""
     return re.sub(r"[\s/]+", "_", text.strip())
 
 
-def _as_name(text: str) -> str:
+def _name_from(text: str) -> str:
     """A name that can stand in a sent_id: without spaces and slashes, and without the ending of a
     text."""
     return re.sub(r"[\s/]+", "_", text.strip().removesuffix(".txt"))

@@ -40,11 +40,11 @@ def split(sizes: Mapping[str, int], before: Mapping[str, str]) -> dict[str, str]
     total = sum(sizes.values())
     if total < TRAIN_FROM and not words["train"]:
         return parts | dict.fromkeys(new, "test")
-    test = _filling(new, LEAST_PART - words["test"])
+    test = _documents_filling(new, LEAST_PART - words["test"])
     rest = total - words["test"] - sum(new.pop(name) for name in test)
     wanted = min(LEAST_PART, max(rest // 10, LEAST_DEV if total > DEV_FROM else 0))
     dev = []
-    for name in _filling(new, wanted - words["dev"]):
+    for name in _documents_filling(new, wanted - words["dev"]):
         if rest - words["dev"] - new[name] >= LEAST_PART:  # enough is left for train
             dev.append(name)
             words["dev"] += new.pop(name)
@@ -56,7 +56,7 @@ def split(sizes: Mapping[str, int], before: Mapping[str, str]) -> dict[str, str]
     )
 
 
-def _filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]:
+def _documents_filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]:
     """The first documents that have the words wanted and few more, or the fewest more; all, if they
     have less."""
     sums: dict[int, tuple[str, ...]] = {0: ()}
@@ -72,7 +72,7 @@ def _filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]:
     return sums[min(enough) if enough else max(sums)]
 
 
-def below_minimum(sentences: int, words: int) -> str:
+def size_fault(sentences: int, words: int) -> str:
     """What a treebank lacks that UD takes at all, since its release 2.10; "" if it is large enough."""
     if sentences >= LEAST_SENTENCES and words >= LEAST_WORDS:
         return ""

@@ -24,9 +24,9 @@ def stats_xml(sentences: Sequence[Sequence[str]], sizes: Mapping[str, Mapping[st
         trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
     )
     environment.filters |= {
-        "in_text": _in_text,
-        "as_attribute": _as_attribute,
-        "in_comment": _in_comment,
+        "in_text": _xml_text,
+        "as_attribute": _xml_attribute,
+        "in_comment": _xml_comment,
     }
     template = (resources() / "release" / "stats.xml.j2").read_text(encoding="utf-8")
     counts: dict[str, Any] = counts_of(sentences)
@@ -35,16 +35,16 @@ def stats_xml(sentences: Sequence[Sequence[str]], sizes: Mapping[str, Mapping[st
     )
 
 
-def _in_text(text: str) -> str:
+def _xml_text(text: str) -> str:
     return escape(_NOT_IN_XML.sub("\ufffd", text))
 
 
-def _as_attribute(text: str) -> str:
+def _xml_attribute(text: str) -> str:
     """The text in quotation marks."""
     return quoteattr(_NOT_IN_XML.sub("\ufffd", text))
 
 
-def _in_comment(text: str) -> str:
+def _xml_comment(text: str) -> str:
     """Two hyphens would end the comment."""
     return re.sub("-(?=-)", "- ", _NOT_IN_XML.sub("\ufffd", text))
 
@@ -80,11 +80,11 @@ def counts_of(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter
             counts_by_kind[kind][key][value] += 1
     merged = {}
     for kind, counts_by_key in counts_by_kind.items():
-        merged[kind] = {key: _merged(counts) for key, counts in counts_by_key.items()}
+        merged[kind] = {key: _merged_counts(counts) for key, counts in counts_by_key.items()}
     return merged
 
 
-def _merged(counts: Counter[str]) -> Counter[str]:
+def _merged_counts(counts: Counter[str]) -> Counter[str]:
     """The counts, those of Capitals under the small letters where these occur, too; equal ones by
     their letters."""
     merged = Counter[str]()

@@ -106,7 +106,7 @@ def problems_in(lines: Sequence[str], listed: Collection[str] = ()) -> list[UdPr
         tokens.append(_TokenLine(n_words + ("-" in columns[0]), row, columns))
     words = [line for line in tokens if not line.is_range and not line.is_empty]
     nodes = [line for line in tokens if not line.is_range]
-    problems = [*_of_comments(lines, tokens), *_of_misc(tokens)]
+    problems = [*_comment_problems(lines, tokens), *_misc_problems(tokens)]
     for row, line in enumerate(lines):
         if not line.isascii() and not unicodedata.is_normalized("NFC", line):
             problems.append(UdProblem(0, "unicode", "not in Unicode's form NFC", row))
@@ -127,12 +127,12 @@ def problems_in(lines: Sequence[str], listed: Collection[str] = ()) -> list[UdPr
         if fault := _deps_fault(node.columns, numbers, project):
             problems.append(node.problem("deps", fault))
     if any(node.is_empty or node.columns[DEPS] != "_" for node in nodes):
-        problems += _of_graph(nodes)
-    problems += _of_tree(words, project)
+        problems += _graph_problems(nodes)
+    problems += _tree_problems(words, project)
     return sorted(set(problems), key=lambda problem: (problem.row, problem.text))
 
 
-def _of_comments(lines: Sequence[str], tokens: list[_TokenLine]) -> Iterator[UdProblem]:
+def _comment_problems(lines: Sequence[str], tokens: list[_TokenLine]) -> Iterator[UdProblem]:
     for name, (pattern, expected) in _COMMENTS.items():
         places = []
         for row, line in enumerate(lines[: tokens[0].row]):
@@ -178,7 +178,7 @@ def _difference(rest: str, expected: str) -> str:
     return f"# text has {here} where the words have {there} (mend it, or SpaceAfter=No in MISC)"
 
 
-def _of_misc(tokens: list[_TokenLine]) -> Iterator[UdProblem]:
+def _misc_problems(tokens: list[_TokenLine]) -> Iterator[UdProblem]:
     inside = 0
     for line in tokens:
         misc = line.columns[MISC]
@@ -262,7 +262,7 @@ def _is_listed(relation: str, project: frozenset[str]) -> bool:
     return any(":".join(parts[:k]) in project for k in range(len(parts), 0, -1))
 
 
-def _of_graph(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
+def _graph_problems(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
     """Whether every node of the enhanced graph can be reached from its root."""
     below: dict[str, list[str]] = {}
     for node in nodes:
@@ -277,7 +277,7 @@ def _of_graph(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
         yield lost[0].problem("deps", "no path of DEPS leads to it from the root")
 
 
-def _of_tree(words: list[_TokenLine], project: frozenset[str]) -> Iterator[UdProblem]:
+def _tree_problems(words: list[_TokenLine], project: frozenset[str]) -> Iterator[UdProblem]:
     n, texts = len(words), [line.columns[HEAD] for line in words]
     if texts.count("_") == n:
         yield UdProblem(0, "head", NO_HEADS, 0)

@@ -70,7 +70,7 @@ def code_in_ud(code: str) -> str:
     return next(iter(same), wanted[0] if len(wanted[0]) == 2 and wanted[0] != code.lower() else "")
 
 
-def unknown_language(code: str) -> str:
+def unknown_language_message(code: str) -> str:
     """What is to be said where the validator has no lists for a language, and all of a file would
     be errors."""
     other = code_in_ud(code)
@@ -139,13 +139,13 @@ def messages(texts: Iterable[str], language: str = "", level: str = "") -> list[
     ]
 
 
-def lack_of_language(messages: Iterable[Message]) -> bool:
+def lacks_language(messages: Iterable[Message]) -> bool:
     """Whether the validator has no lists for the language: then not even the relation of the root
     is in one."""
     return any(each.rule == "unknown-deprel" and "'root'" in each.text for each in messages)
 
 
-def grouped(messages: Iterable[Message]) -> list[list[Message]]:
+def groups_by_rule(messages: Iterable[Message]) -> list[list[Message]]:
     """The messages by rule, errors first, then the rules with the most."""
     groups: dict[tuple[bool, int, str], list[Message]] = {}
     for message in messages:
@@ -165,7 +165,7 @@ def report(
     hint: what stands behind the number of further places.
     """
     lines = []
-    for group in grouped(messages):
+    for group in groups_by_rule(messages):
         kind = "error" if group[0].is_error else "warning"
         lines.append(f"{count(len(group), kind)}: {group[0].rule} (level {group[0].level})")
         lines += [f"  {place(message)}: {message.text}" for message in group[:most]]

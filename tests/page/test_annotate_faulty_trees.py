@@ -13,9 +13,9 @@ from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.tree_faults import FREE, tree_faults
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.learn.live import Live
-from dynet_vdgi.page.store.session import Given, Session, exported
+from dynet_vdgi.page.store.session import Given, Session, exported_sentences
 from dynet_vdgi.page.text.guesses import Guess
-from dynet_vdgi.page.text.sentence_blocks import as_written
+from dynet_vdgi.page.text.sentence_blocks import file_block
 from dynet_vdgi.page.text.sentence_state import UNSET, ChangeError
 from dynet_vdgi.page.web.problems import IN_FILE, problems_of
 from dynet_vdgi.page.web.search import search
@@ -349,7 +349,7 @@ def test_heads_that_are_no_numbers_are_refused_as_before(folder: Path) -> None:
 def test_a_finished_export_has_no_faulty_tree(folder: Path) -> None:
     written(Path("a.conllu"), faulty(w6=0) + SOUND)
     Session("a.conllu", "anna", "right").close()
-    one, two = exported("a.conllu")
+    one, two = exported_sentences("a.conllu")
     assert (one.is_done, two.is_done) == (False, True)
 
 
@@ -399,7 +399,7 @@ def check_planted(path: Path, given: Given) -> None:
         assert {
             number for number, marked in enumerate(session.sentences) if marked.open_conflicts
         } == {*kinds}
-        assert "".join(map(as_written, session.sentences)) == whole
+        assert "".join(map(file_block, session.sentences)) == whole
         for number, kind in kinds.items():
             reason = {"roots": "roots: words", "own": "its own head", "cycle": "cycle of heads"}[
                 kind
@@ -410,7 +410,7 @@ def check_planted(path: Path, given: Given) -> None:
     session = Session("a.conllu", "anna")
     number = min(kinds)
     marked = session.sentences[number]
-    session.put(number, marked.version, chain(len(marked.bare)))
+    session.put(number, marked.version, chain(len(marked.bare_sentence)))
     word = next(word for word in marked.opened)
     try:
         change(session, number, "head", word, 0)

@@ -190,7 +190,7 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
         change(live, 2, "right", 1)
         before = marked.arcs
         live._last_shown.clear()
-        told = {marked.id: marked.bare for marked in live.session.sentences}
+        told = {marked.id: marked.bare_sentence for marked in live.session.sentences}
         await live._take_over(tools.learn("parser", {}, [], told), told, 1)
         assert marked.arcs == before
         assert live.session.sentences[0].heads == (2, 3, 4, 5, 0, 5)

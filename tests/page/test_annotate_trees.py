@@ -17,7 +17,7 @@ from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.offered_relations import USUAL, Relations
 from dynet_vdgi.page.text.sentence_blocks import read_marked, read_text, write_marked
 from dynet_vdgi.page.text.sentence_state import ChangeError
-from dynet_vdgi.page.text.tree_mending import CircleError, mended
+from dynet_vdgi.page.text.tree_mending import CircleError, mended_tree
 from dynet_vdgi.relations.ud_relations import LABELS
 
 
@@ -28,7 +28,7 @@ def of_tags(tags: str) -> MarkedSentence:
         for k, tag in enumerate(tags.split(), 1)
     ]
     (marked,) = read_text("\n".join(rows) + "\n\n", "tags")
-    marked.put(chain(len(marked.bare)))
+    marked.put(chain(len(marked.bare_sentence)))
     return marked
 
 
@@ -50,10 +50,10 @@ def test_mended_heads_are_a_tree_with_all_that_is_fixed(data: st.DataObject) -> 
     fixed = data.draw(st.lists(st.booleans(), min_size=n_words, max_size=n_words))
     if sum(h == 0 and f for h, f in zip(heads, fixed)) > 1:
         with pytest.raises(ValueError, match="are fixed as roots"):
-            mended(heads, fixed)
+            mended_tree(heads, fixed)
         return
     try:
-        found = mended(heads, fixed)
+        found = mended_tree(heads, fixed)
     except CircleError as error:
         circle = error.words
     else:
@@ -73,7 +73,7 @@ def test_punctuation_follows_and_what_is_fixed_stays(data: st.DataObject) -> Non
     change(marked, "head", word, head)
     assert is_tree(marked.heads)
     assert marked.heads[word - 1] == head
-    marked.put(chain(len(marked.bare)))
+    marked.put(chain(len(marked.bare_sentence)))
     assert is_tree(marked.heads)
     assert marked.heads[word - 1] == head
     assert all((arc.label == "root") == (arc.head == 0) for arc in marked.arcs)
@@ -190,7 +190,7 @@ def test_everything_but_heads_relations_and_marks_is_kept_byte_for_byte(folder: 
     write_marked(sentences, "same.conllu")
     assert Path("same.conllu").read_bytes() == ROWS.encode()
     for marked in sentences:
-        marked.put(chain(len(marked.bare)))
+        marked.put(chain(len(marked.bare_sentence)))
     change(sentences[0], "head", 2, 4)
     write_marked(sentences, "b.conllu")
     lines = Path("b.conllu").read_text(encoding="utf-8").splitlines()

@@ -14,7 +14,7 @@ from shell import Vdgi
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.learn.consistency import inconsistent_words
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.annotated_text import AnnotatedText, listed
+from dynet_vdgi.page.text.annotated_text import AnnotatedText, listed_words
 from dynet_vdgi.page.text.sentence_blocks import read_marked
 from dynet_vdgi.page.web.search import search
 
@@ -119,7 +119,7 @@ def test_words_are_listed_as_a_table_and_as_json_that_the_page_steps_through(
         "no word has deprel=NSUBJ; nsubj has "
     )
     assert "hint" not in search(session.text, "columns", "deprel=nsubj")
-    session.text.listed = listed("list.json", session.text)
+    session.text.listed = listed_words("list.json", session.text)
     answer = search(session.text, "list", "")
     assert [(f"s{k + 1}", word) for k, word in answer["places"]] == [
         (place["sentence"], place["word"]) for place in json.loads(found_ones)
@@ -147,12 +147,12 @@ def test_lists_that_are_none_or_of_another_file_are_refused(folder: Path) -> Non
     ):
         Path("list.json").write_text(content, encoding="utf-8")
         with pytest.raises(UsageError, match=why):
-            listed("list.json", text)
+            listed_words("list.json", text)
     unnamed = place | {"sentence": "2"}
     Path("list.json").write_text(json.dumps([place, unnamed]), encoding="utf-8")
-    assert listed("list.json", text) == [(0, 1, "1 the: x")]  # the second sentence has a name
+    assert listed_words("list.json", text) == [(0, 1, "1 the: x")]  # the second sentence has a name
     written(
         Path("b.conllu"),
         "".join(line for line in treebank({}).splitlines(keepends=True) if line[0] != "#"),
     )
-    assert listed("list.json", AnnotatedText(read_marked("b.conllu"))) == [(1, 1, "1 the: x")]
+    assert listed_words("list.json", AnnotatedText(read_marked("b.conllu"))) == [(1, 1, "1 the: x")]

@@ -10,7 +10,13 @@ import pytest
 from shell import Vdgi
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.release.metadata import LONGEST_SUMMARY, SHORTEST_SUMMARY, expectations, genres, values_in
+from dynet_vdgi.release.metadata import (
+    LONGEST_SUMMARY,
+    SHORTEST_SUMMARY,
+    expectations,
+    genres,
+    values_in,
+)
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.validation import udtools
 

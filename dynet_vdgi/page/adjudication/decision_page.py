@@ -109,16 +109,16 @@ class DecisionPage(server.Page):
         work = self._work
         names = [work.two.one.path, work.two.other.path, str(work.path)]
         content = {"files": names, "name": work.name, "fault": work.fault}
-        content |= {"more": work.not_compared_in_words()}
+        content |= {"more": work.remark_on_not_compared()}
         return JSONResponse({**content, **work.counts()})
 
     async def next(self, request: Request) -> Response:
         """The number of the next part with something to decide, null if there is none."""
-        after = server.asked(request, "after")
+        after = server.number_asked(request, "after")
         return JSONResponse({"next": self._work.next_open(-1 if after is None else after)})
 
     async def part(self, request: Request) -> Response:
-        return self._shown(request.path_params["number"])
+        return self._part_answer(request.path_params["number"])
 
     async def decide(self, request: Request) -> Response:
         """Takes a side for some differences; the answer comes when that is on the disk."""
@@ -130,12 +130,12 @@ class DecisionPage(server.Page):
                 "this sentence was decided elsewhere meanwhile; here it is as it is now"
             )
         self._work.decide(order.part, order.keys, order.side)
-        return self._shown(order.part)
+        return self._part_answer(order.part)
 
     async def undo(self, request: Request) -> Response:
-        return self._shown(self._work.undo())
+        return self._part_answer(self._work.undo())
 
-    def _shown(self, number: int) -> Response:
+    def _part_answer(self, number: int) -> Response:
         part = self._work.part(number)
         sides = list(zip(part.sides, part.numbers))
         blocks = [side.blocks[numbers[0]] for side, numbers in sides]
@@ -162,6 +162,6 @@ class DecisionPage(server.Page):
             "trees": trees,
             "items": items(part),
             "fault": part.tree_fault(),
-            "waits": part.waits,
+            "waits": part.is_waiting_for_heads,
         }
         return JSONResponse(content)

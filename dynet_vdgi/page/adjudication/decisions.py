@@ -80,7 +80,7 @@ class Adjudication:
                     f"{output} was changed by another program; name another file, or move it away"
                 )
                 raise UsageError(message)
-            content, _ = self._noted()
+            content, _ = self._content_in_journal()
             with files.atomic_bytes_writer(self.path) as handle:
                 handle.write(content)
             self._file = OwnFile(self.path)
@@ -90,7 +90,7 @@ class Adjudication:
             self.journal.close()
             raise
 
-    def _noted(self) -> tuple[bytes, str]:
+    def _content_in_journal(self) -> tuple[bytes, str]:
         """The result and its checksum, which is in the journal."""
         content = "".join(line + "\n" for part in self._all for line in part.lines()).encode()
         digest = hashlib.sha256(content).hexdigest()
@@ -160,16 +160,18 @@ class Adjudication:
     def next_open(self, after: int) -> int | None:
         """The next part with something open, beginning again at the end; None if all is decided."""
         order = sorted(range(len(self.parts)), key=lambda k: k <= after)
-        return next((k for k in order if self.parts[k].open or self.parts[k].waits), None)
+        return next(
+            (k for k in order if self.parts[k].open or self.parts[k].is_waiting_for_heads), None
+        )
 
-    def not_compared(self) -> dict[str, int]:
+    def counts_not_compared(self) -> dict[str, int]:
         """Where both files have something different that nobody can decide here: kinds, with
         sentences."""
         return dict(sorted(Counter(kind for part in self._all for kind in part.differing).items()))
 
-    def not_compared_in_words(self) -> str:
-        """What `not_compared` gives, and what becomes of it; "" for nothing."""
-        kinds = self.not_compared().items()
+    def remark_on_not_compared(self) -> str:
+        """What `counts_not_compared` gives, and what becomes of it; "" for nothing."""
+        kinds = self.counts_not_compared().items()
         which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in kinds)
         what = "not compared, though both files have them and they differ"
         return which and f"{what}: {which}; {self.two.one.path}'s are kept"
@@ -189,7 +191,7 @@ class Adjudication:
             return
         self.is_unsaved = False
         try:
-            self._file.write(*self._noted())
+            self._file.write(*self._content_in_journal())
         except VdgiError:
             self.is_unsaved = True
             raise

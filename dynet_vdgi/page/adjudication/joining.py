@@ -17,7 +17,7 @@ _COMMENT_KEY = re.compile(r"#\s*([^=]*?)\s*(=|\Z)")
 _OF_TEXT = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")
 
 
-def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
+def joined_sentence(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
     """A sentence's lines with the comments, MISC, DEPS and empty nodes that only the other side
     has.
 
@@ -49,7 +49,9 @@ def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[
     theirs = {row[0]: row[9] for row in other_rows}
     for row in rows:
         others_marks = _marks(theirs.get(row[0], "_"))
-        entries = [_by_both(entry, others_marks) for entry in row[9].split("|") if entry != "_"]
+        entries = [
+            _entry_by_both(entry, others_marks) for entry in row[9].split("|") if entry != "_"
+        ]
         names = {entry.partition("=")[0] for entry in entries}
         unseen = [
             entry for entry in theirs.get(row[0], "_").split("|") if entry not in ("_", *entries)
@@ -68,7 +70,7 @@ def _marks(misc: str) -> dict[str, str]:
     return {key + sign: names for key, sign, names in parts if key + sign in MARKS}
 
 
-def _by_both(entry: str, others_marks: Mapping[str, str]) -> str:
+def _entry_by_both(entry: str, others_marks: Mapping[str, str]) -> str:
     """An entry of MISC; a mark that both sides have gets the names of both, each once."""
     mark = entry.partition("=")[0] + "="
     if mark not in others_marks or mark not in MARKS:

@@ -73,7 +73,7 @@ class Analogies:
         for ending in _endings(form):
             self._counts[tag, ending][description] += n
 
-    def ranked(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
+    def ranked_values(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
         """The values of a column for a form with a tag, and with features if they are known; the
         likeliest first."""
         scores: defaultdict[str, float] = defaultdict(float)
@@ -96,7 +96,7 @@ class Analogies:
                 values.insert(0, composed_xpos(feats, words))
         return list(dict.fromkeys(values))
 
-    def recalled(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
+    def corrected_guess(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
         """A tagger's tag and guess for a word of which nobody has said anything, with what was said
         of others.
 
@@ -117,7 +117,7 @@ class Analogies:
             )
         values = []
         for place, (old, best) in enumerate(zip(guess, like)):
-            counts = self._of_form(form, tag, place)
+            counts = self._counts_of_form(form, tag, place)
             if not counts or old in counts:
                 values.append(old)
             elif best in counts:
@@ -126,11 +126,11 @@ class Analogies:
                 values.append(counts.most_common(1)[0][0])
         return tag, Described(*values)
 
-    def _of_form(self, form: str, tag: str, place: int) -> Counter[str]:
+    def _counts_of_form(self, form: str, tag: str, place: int) -> Counter[str]:
         """What was said of a form with a tag, in the column at a place of `Described`; lemmas, not
         their rules."""
         counts: Counter[str] = Counter()
-        for description, n in self._counts[tag, _whole(form)].items():
+        for description, n in self._counts[tag, _whole_form(form)].items():
             value = description[place]
             if place == LEMMA and value not in ("", NO_VALUE):
                 value = applied(value, form)
@@ -138,7 +138,7 @@ class Analogies:
                 counts[value] += n
         return counts
 
-    def others(self, tag: str, name: str) -> list[str]:
+    def values_of_other_tags(self, tag: str, name: str) -> list[str]:
         """The values of a column under other tags, the most frequent first."""
         place = Described._fields.index(name)
         counts: Counter[str] = Counter()
@@ -165,23 +165,23 @@ class Analogies:
     def _lemmas_by_rule(self, form: str, tag: str, feats: str) -> Iterator[str]:
         """The lemmas that rules make of a form: those of its tag, then those of others; then the
         form itself."""
-        lower, start = form.lower(), self._with_lemmas_beginning(form, tag)
+        lower, start = form.lower(), self._form_with_lemmas_beginning(form, tag)
         for find in (
-            partial(self.ranked, form, tag, "lemma", feats),
-            partial(self.others, tag, "lemma"),
+            partial(self.ranked_values, form, tag, "lemma", feats),
+            partial(self.values_of_other_tags, tag, "lemma"),
         ):
             for rule in find():  # the second is slow, and needed for later lemmas only
                 if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
                     yield applied(rule, start)
         yield from (start.lower(), lower, form)
 
-    def _with_lemmas_beginning(self, form: str, tag: str) -> str:
+    def _form_with_lemmas_beginning(self, form: str, tag: str) -> str:
         """A form with the beginning of its lemma, as most words with its first letters have it:
         bean for bhean."""
         lower = form.lower()
         counts = +self._beginnings[lower[:2]]
         (of_form, of_lemma), _ = counts.most_common(1)[0] if counts else NO_CHANGE
-        of_same = self._counts.get((tag, _whole(form)), Counter[Described]())
+        of_same = self._counts.get((tag, _whole_form(form)), Counter[Described]())
         has_lemma = any(n > 0 and description.lemma for description, n in of_same.items())
         if of_form == of_lemma or has_lemma or len(form) <= len(of_form) + 1:
             start = form
@@ -195,10 +195,13 @@ class Analogies:
         description = description_of(word)
         feats, xpos = description.feats, description.xpos
         if not feats:
-            feats = next(iter(self.ranked(form, word.upos, "feats")), "")
+            feats = next(iter(self.ranked_values(form, word.upos, "feats")), "")
         if not xpos:
-            xpos = next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
-        rules = self.ranked(form, word.upos, "lemma", feats) or self.others(word.upos, "lemma")[:1]
+            xpos = next(iter(self.ranked_values(form, word.upos, "xpos", feats)), "")
+        rules = (
+            self.ranked_values(form, word.upos, "lemma", feats)
+            or self.values_of_other_tags(word.upos, "lemma")[:1]
+        )
         lemma = rules[0] if rules else ""
         if lemma not in ("", NO_VALUE):
             lemma = next(self.lemmas(form, word.upos, feats))
@@ -237,9 +240,9 @@ def _endings(form: str) -> Iterator[str]:
     lower = form.lower()
     for length in range(min(LONGEST_ENDING, len(lower)) + 1):
         yield lower[len(lower) - length :]
-    yield _whole(form)
+    yield _whole_form(form)
 
 
-def _whole(form: str) -> str:
+def _whole_form(form: str) -> str:
     """A whole form among endings, of which none has a line break."""
     return f"\n{form.lower()}"

@@ -117,7 +117,7 @@ class Live:
                 self._done_at_lesson = len(self.session.text.finished)
                 self.learning["state"] = "learning"
                 tagged = [marked for marked in self.session.sentences if marked.is_tagged]
-                now = {marked.id: marked.bare for marked in tagged}
+                now = {marked.id: marked.bare_sentence for marked in tagged}
                 confirmed = {
                     marked.id: marked.confirmed_sentence() for marked in tagged if marked.is_touched
                 }
@@ -149,7 +149,7 @@ class Live:
         seen = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
         for number, (k, guess) in enumerate(lesson.guesses.items()):
             marked = sentences.get(k)
-            if marked is None or k not in seen or marked.bare is not lesson_text.get(k):
+            if marked is None or k not in seen or marked.bare_sentence is not lesson_text.get(k):
                 continue
             is_shown = self._is_open(k) and marked.sure
             is_kept = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
@@ -205,7 +205,7 @@ class Live:
             marked = text.by_id.get(k)
             if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
                 is_kept = marked.edits or self._is_open(k)
-                text.put_tags(marked, marked.with_tags_shown(guess) if is_kept else guess)
+                text.put_tags(marked, marked.guess_with_tags_shown(guess) if is_kept else guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         if guesses:
@@ -230,7 +230,7 @@ class Live:
         is_new = is_recalled or self._parsed.get(number) != (self.learning["lessons"], marked.edits)
         if is_new and not marked.is_held:
             self._parse(number)
-        return await self.parsed(number)
+        return await self.parsed_sentence(number)
 
     def change(
         self,
@@ -243,7 +243,7 @@ class Live:
     ) -> list[int]:
         """See `Session.change`; the change is on the disk on return.
 
-        After some changes the rest of the sentence is parsed again, and `parsed` waits for this;
+        After some changes the rest of the sentence is parsed again, and `parsed_sentence` waits for this;
         but no sentence is after a change of many words.
         """
         by_id = self.session.text.by_id
@@ -294,7 +294,7 @@ class Live:
             self.session.text.of_id(number), after, form
         )
 
-    async def parsed(self, number: int) -> MarkedSentence:
+    async def parsed_sentence(self, number: int) -> MarkedSentence:
         """The sentence, after the running parse if that ends in a moment."""
         if number in self._parsing:
             await asyncio.wait([self._parsing[number]], timeout=WAIT_FOR_GUESS)
@@ -312,7 +312,7 @@ class Live:
             while marked := by_id.get(number):
                 if not marked.positions or marked.is_done or not marked.is_tagged:
                     return
-                now, words = (self.learning["lessons"], marked.edits), marked.bare
+                now, words = (self.learning["lessons"], marked.edits), marked.bare_sentence
                 corrected = self._corrected.get(number, 0)
                 if corrected:  # numbered without punctuation
                     corrected = 1 + sum(position < corrected for position in marked.positions)
@@ -320,7 +320,11 @@ class Live:
                 guess: Guess | None = await asyncio.to_thread(helpers.answer, "parser", *asked)
                 if guess is None:
                     return
-                if by_id.get(number) is marked and marked.edits == now[1] and marked.bare is words:
+                if (
+                    by_id.get(number) is marked
+                    and marked.edits == now[1]
+                    and marked.bare_sentence is words
+                ):
                     self.session.put(number, marked.version, guess)
                     self._parsed[number] = now
                     self._corrected.pop(number, None)

@@ -28,7 +28,7 @@ class WordSplit(NamedTuple):
     forms: tuple[str, ...]
     mark: str  # between the forms: "|" in a multiword token, " " between tokens
 
-    def applied(self, form: str) -> str:
+    def typed_words(self, form: str) -> str:
         """The words of a form as they are typed; "": the split does not fit."""
         lower, n, forms = form.lower(), len(self.text), [*self.forms]
         if (len(form) > n) == (self.where == "whole"):
@@ -53,7 +53,7 @@ class Splits:
     def __init__(self) -> None:
         self._splits: dict[int, tuple[Source, list[WordSplit]]] = {}
 
-    def offered(self, form: str, sentences: Iterable[MarkedSentence]) -> list[str]:
+    def offered_splits(self, form: str, sentences: Iterable[MarkedSentence]) -> list[str]:
         """Splits of a form as they are typed, the likeliest first: by the longest beginnings and
         endings."""
         splits: Counter[WordSplit] = Counter()
@@ -69,7 +69,7 @@ class Splits:
                     )
                 splits.update(entry[1])
         fitting = sorted(splits, key=lambda split: (-len(split.text), -splits[split]))
-        typed_splits = [typed for split in fitting if (typed := split.applied(form))]
+        typed_splits = [typed for split in fitting if (typed := split.typed_words(form))]
         for match in _INSIDE.finditer(form):
             typed_splits += [
                 f"{form[: match.end()]}{mark}{form[match.end() :]}" for mark in (" ", "|")

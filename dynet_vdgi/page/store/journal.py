@@ -63,7 +63,7 @@ class Journal:
         self.path = path
         self._sum = 0  # of all lines
         self._guard = threading.Lock()
-        self._file, self.is_new = self._opened()
+        self._file, self.is_new = self._open()
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise UsageError(f"cannot open the journal {str(path)!r}: it is no ordinary file")
@@ -77,7 +77,7 @@ class Journal:
             self.close()
             raise
 
-    def _opened(self) -> tuple[int, bool]:
+    def _open(self) -> tuple[int, bool]:
         """A descriptor, and whether the journal is new; links are not followed. Raises: UsageError.
 
         Whoever may read or write the file may do so with a new journal, and nobody else. If the
@@ -112,7 +112,7 @@ class Journal:
                 if not line.endswith(b"\n") or not isinstance(record, dict):
                     raise ValueError
                 if number == 1 and "journal" not in record:
-                    raise _foreign(self.path)
+                    raise _not_a_journal(self.path)
                 if number == 1 and record["journal"] != FORMAT:
                     message = f"the journal is of another version of dynet_vdgi (format {record['journal']})"
                     hint = (
@@ -126,7 +126,7 @@ class Journal:
                 self._sum = total
             except (ValueError, RecursionError):
                 if number == 1 and not line.startswith(_BEGIN) and not _BEGIN.startswith(line):
-                    raise _foreign(self.path) from None
+                    raise _not_a_journal(self.path) from None
                 if place + len(line) < len(content) or line.endswith(b"\n"):
                     raise DataError(str(self.path), number, DAMAGED, HINT) from None
                 os.ftruncate(self._file, place)
@@ -195,5 +195,5 @@ def _line(record: Mapping[str, Any], total: int) -> tuple[bytes, int]:
     return body[:-1] + b',"sum":"%08x"}\n' % total, total
 
 
-def _foreign(path: Path) -> DataError:
+def _not_a_journal(path: Path) -> DataError:
     return DataError(str(path), 1, "this is no journal of vdgi annotate", "move the file away")

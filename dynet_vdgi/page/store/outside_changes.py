@@ -20,7 +20,7 @@ a:
 
 >>> written, session, now = "abc", "aBc", "bcd"
 >>> ours, theirs = differences(written, session), differences(written, now)
->>> "".join(merged(len(written), session, ours, now, theirs))
+>>> "".join(merged_sequence(len(written), session, ours, now, theirs))
 'Bcd'
 """
 
@@ -35,7 +35,7 @@ from dynet_vdgi.conllu.guess_marks import HEAD_BY, LABEL_BY
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.text.annotated_text import AnnotatedText, TextChange
 from dynet_vdgi.page.text.marked import MarkedSentence
-from dynet_vdgi.page.text.sentence_blocks import as_written
+from dynet_vdgi.page.text.sentence_blocks import file_block
 from dynet_vdgi.page.text.sentence_state import MarkedArc
 
 LAST_WRITINGS = 5
@@ -73,7 +73,7 @@ def change_by_others(
 
     Raises: DataError, the file contradicts what was said in the session.
     """
-    written = _likest(now, writings)
+    written = _likest_writing(now, writings)
     ours = differences(
         [(m.id, _confirmed_lines(m)) for m in written],
         [(m.id, _confirmed_lines(m)) for m in text.sentences],
@@ -86,8 +86,8 @@ def change_by_others(
                 raise _Contradiction(first, "a sentence that was changed here, too")
             pairing.pair(written[start:end], now, first, last)
         except _Contradiction as error:
-            raise error.in_file(now, path, journal) from None
-    return text.replacing(merged(len(written), text.sentences, ours, now, theirs))
+            raise error.error_in_file(now, path, journal) from None
+    return text.replacement(merged_sequence(len(written), text.sentences, ours, now, theirs))
 
 
 def differences(before: Sequence[object], now: Sequence[object]) -> list[Replaced]:
@@ -100,7 +100,7 @@ def differences(before: Sequence[object], now: Sequence[object]) -> list[Replace
     return [Replaced(a, b, c, d) for kind, a, b, c, d in operations if kind != "equal"]
 
 
-def merged(
+def merged_sequence(
     n: int,
     session: Sequence[T],
     ours: Sequence[Replaced],
@@ -127,13 +127,13 @@ def merged(
     return [item for slot in slots for item in slot]
 
 
-def _likest(
+def _likest_writing(
     now: Sequence[MarkedSentence], writings: Sequence[Sequence[MarkedSentence]]
 ) -> Sequence[MarkedSentence]:
     """The state that has the most sentences in common with the file now; of several, the latest."""
-    blocks = {as_written(marked) for marked in now}
+    blocks = {file_block(marked) for marked in now}
     return max(
-        reversed(writings), key=lambda each: len(blocks & {as_written(marked) for marked in each})
+        reversed(writings), key=lambda each: len(blocks & {file_block(marked) for marked in each})
     )
 
 
@@ -144,7 +144,7 @@ class _Contradiction(Exception):
         super().__init__(what)
         self.place, self.what, self.word = place, what, word
 
-    def in_file(self, now: Sequence[MarkedSentence], path: Path, journal: Path) -> DataError:
+    def error_in_file(self, now: Sequence[MarkedSentence], path: Path, journal: Path) -> DataError:
         """The error for a person, with the line of the file."""
         source = now[min(self.place, len(now) - 1)].source
         line = source.line + (source.rows[self.word - 1] if self.word else 0)
@@ -206,11 +206,11 @@ class _Pairing:
                 columns = " ".join(new.source.lines[row].split("\t")[6:8])
                 what = f"confirmed word {word} to {columns}, which is {one.head} {one.label} here"
                 raise _Contradiction(place, what, word)
-            arcs.append(_with_marks_of(other, one))
+            arcs.append(_arc_with_marks(other, one))
         new.arcs = tuple(arcs)
 
 
-def _with_marks_of(arc: MarkedArc, before: MarkedArc) -> MarkedArc:
+def _arc_with_marks(arc: MarkedArc, before: MarkedArc) -> MarkedArc:
     """An arc that is confirmed, too, if the other program has removed the marks of it."""
     return arc._replace(
         head_by=arc.head_by or before.head_by, label_by=arc.label_by or before.label_by
@@ -219,7 +219,7 @@ def _with_marks_of(arc: MarkedArc, before: MarkedArc) -> MarkedArc:
 
 def _confirmed_lines(marked: MarkedSentence) -> str:
     """A sentence as in the file, but without guesses beside confirmed arcs, which no journal has."""
-    text = as_written(marked)
+    text = file_block(marked)
     if HEAD_BY not in text and LABEL_BY not in text:
         return text
     rows = [line.split("\t") for line in text.split("\n")]

@@ -17,7 +17,7 @@ BYTE_ORDER_MARK = "\ufeff"
 _EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
-def plain(text: str) -> str:
+def plain_conllu(text: str) -> str:
     """A file's CoNLL-U as `marked.block` writes it: LF, one empty line after each sentence."""
     text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
     return _EMPTY_LINES.sub("\n\n", f"\n{text}\n\n").lstrip("\n")
@@ -55,7 +55,7 @@ class OwnFile:
         self._mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK.encode()) else ""
         return content
 
-    def encoded(self, text: str) -> bytes:
+    def encoded_text(self, text: str) -> bytes:
         """A text with the line ends and the byte order mark of the file."""
         return (self._mark + text.replace("\n", self._ends)).encode()
 

@@ -53,16 +53,16 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
         return "".join(content for _, content in own_tokeniser.read(path, lines=lines))
     text = files.read_text(path).removeprefix(raw_text.BYTE_ORDER_MARK)
     raw_text.check_raw(text, path)
-    sentences = by_rule(text, lines=lines)
+    sentences = sentences_by_rule(text, lines=lines)
     if not sentences:
         raise DataError(path, None, "no text", "the file holds nothing but white space")
     return raw_writing.conllu_of(Document(text, tuple(sentences), Path(path).name))
 
 
-def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
+def sentences_by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     """The sentences of a text by the rule of this module; `lines`: its lines.
 
-    >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in by_rule(text)]
+    >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in sentences_by_rule(text)]
     [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
     """
     seen = Seen.of(text)

@@ -36,13 +36,13 @@ from dynet_vdgi.page.store.replay import (
     Given,
     adopt_newer_guesses,
     base_of,
-    replayed,
+    replay,
     text_at_the_beginning,
 )
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
 from dynet_vdgi.page.text.guesses import Guess
 from dynet_vdgi.page.text.marked import MarkedSentence
-from dynet_vdgi.page.text.sentence_blocks import as_written, read_marked
+from dynet_vdgi.page.text.sentence_blocks import file_block, read_marked
 from dynet_vdgi.page.text.sentence_state import ChangeError, SentenceState, confirmed_parts
 from dynet_vdgi.system import files
 
@@ -116,7 +116,7 @@ class Session:
                 read_marked(self.path)  # gives the reason
                 raise
         if base is not None and not content.strip():
-            content = self._restored(base.base.encode())
+            content = self._restore(base.base.encode())
         is_own = any(record.get("written") == self._file.digest for record in self.journal.records)
         sentences = None if is_own else read_marked(self.path)
         if self._file.is_changed_by_others():
@@ -147,7 +147,7 @@ class Session:
         self.journal.add({"written": self._file.digest})
         self.text = AnnotatedText(sentences, str(self.path))
 
-    def _restored(self, content: bytes) -> bytes:
+    def _restore(self, content: bytes) -> bytes:
         """Writes the first content of a file that is gone or empty; the journal has all changes
         since."""
         is_gone = not self.path.exists()
@@ -207,7 +207,7 @@ class Session:
         # the sentences when the file was, or may have been, written
         compared: list[list[MarkedSentence]] = []
         ids: list[int] = []
-        for number, place in enumerate(replayed(self.text, records, self.journal.path)):
+        for number, place in enumerate(replay(self.text, records, self.journal.path)):
             self.place = place or self.place
             if number == last:
                 ids = [marked.id for marked in self.sentences]
@@ -218,14 +218,14 @@ class Session:
             adopt_newer_guesses(self.text, ids, content, self.path.name)
             return
         # before they get marks that the file has no more
-        blocks = [as_written(marked) for marked in now]
+        blocks = [file_block(marked) for marked in now]
         right_by = base.by if base.given == "right" else ""
         step = change_by_others(self.text, now, compared, self.path, self.journal.path, right_by)
         if step is not None:
             self.journal.add(self.text.record(step))
             self.text.apply(step)
         self.journal.add({"written": self._file.digest})
-        self.is_unsaved = [as_written(marked) for marked in self.sentences] != blocks
+        self.is_unsaved = [file_block(marked) for marked in self.sentences] != blocks
 
     def change(
         self,
@@ -313,7 +313,7 @@ class Session:
                 # otherwise changes before "written" are not in the content
                 while n_added != self._n_added:
                     n_added = self._n_added
-                    content = self._file.encoded(self._content())
+                    content = self._file.encoded_text(self._content())
                     digest = hashlib.sha256(content).hexdigest()
                     if digest == self._file.digest:
                         return True
@@ -338,7 +338,7 @@ class Session:
             state = marked.state
             written = self._written.get(marked.id)
             if written is None or written[0] is not state:
-                written = self._written[marked.id] = state, as_written(marked, state)
+                written = self._written[marked.id] = state, file_block(marked, state)
             blocks.append(written[1])
         return "".join(blocks)
 
@@ -379,7 +379,7 @@ class Session:
 
         Not where the file does not tell all that the journal does.
         """
-        content = self._file.encoded(self._content())
+        content = self._file.encoded_text(self._content())
         if self.journal.size <= LARGE + TIMES * len(content):
             return
         digest = hashlib.sha256(content).hexdigest()
@@ -390,8 +390,8 @@ class Session:
             again = text_at_the_beginning(begin, self.journal.path).sentences
         except DataError:
             return
-        if [_said_in(marked) for marked in again] != [
-            _said_in(marked) for marked in self.sentences
+        if [_statements_in(marked) for marked in again] != [
+            _statements_in(marked) for marked in self.sentences
         ]:
             return
         number = {marked.id: k for k, marked in enumerate(self.sentences)}
@@ -411,11 +411,11 @@ class Session:
         self.journal.close()
 
 
-def _said_in(marked: MarkedSentence) -> tuple[Any, ...]:
+def _statements_in(marked: MarkedSentence) -> tuple[Any, ...]:
     """All that somebody has said of a sentence, and how the file has it."""
     state = marked.state
     return (
-        as_written(marked),
+        file_block(marked),
         marked.is_touched,
         confirmed_parts(state.arcs),
         state.columns,
@@ -423,7 +423,7 @@ def _said_in(marked: MarkedSentence) -> tuple[Any, ...]:
     )
 
 
-def exported(path: str | Path) -> list[MarkedSentence]:
+def exported_sentences(path: str | Path) -> list[MarkedSentence]:
     """The sentences of a file as its journal has them, also while somebody is annotating it;
     neither is written to.
 

@@ -116,7 +116,7 @@ class AnnotatedText:
         self.undo: list[TextChange] = []
         self.redo: list[TextChange] = []
         self.relations = Relations(self.sentences)
-        # by id, the latest at the end: see `_right_before`
+        # by id, the latest at the end: see `_counts_right_before`
         self.finished: dict[int, tuple[int, int, int]] = {}
         # trees when nobody had confirmed anything
         self._before: dict[int, tuple[MarkedArc, ...]] = {}
@@ -187,7 +187,7 @@ class AnnotatedText:
                 if place == len(self.sentences):
                     raise ChangeError("there is no next sentence to join with")
                 old.append(self.sentences[place])
-            new = self._of_tokens(old, what, word, value)
+            new = self._snapshots_after_tokens(old, what, word, value)
             if [block(each.marked) for each in new] == [block(each) for each in old]:
                 return None
         return TextChange(
@@ -226,7 +226,7 @@ class AnnotatedText:
             else None
         )
 
-    def _of_tokens(
+    def _snapshots_after_tokens(
         self, old: Sequence[MarkedSentence], what: str, word: int, value: Any
     ) -> list[Snapshot]:
         """The sentences after a change of tokens."""
@@ -254,11 +254,11 @@ class AnnotatedText:
                 raise ChangeError(f"this cannot be done: {error}") from None
             if made.opened:
                 raise ChangeError(f"this cannot be done: {next(iter(made.opened.values()))}")
-            made.opened = _still_open(made, open_words)
+            made.opened = _reasons_still_open(made, open_words)
             snapshots.append(Snapshot.of(made))
         return snapshots
 
-    def replacing(self, sentences: Sequence[MarkedSentence]) -> TextChange | None:
+    def replacement(self, sentences: Sequence[MarkedSentence]) -> TextChange | None:
         """The change that makes these the sentences; None: they are it already."""
         old = self.sentences
         if list(sentences) == old:
@@ -332,8 +332,12 @@ class AnnotatedText:
         stays = {one.marked.id for one in step.new if any(one.marked is marked for marked in old)}
         changed = {one.marked.id for one in (*step.old, *step.new)} - stays
         order = [marked.id for marked in self.sentences]
-        self.undo = _fitting([(each, each.new, each.old) for each in self.undo], order, changed)
-        self.redo = _fitting([(each, each.old, each.new) for each in self.redo], order, changed)
+        self.undo = _fitting_steps(
+            [(each, each.new, each.old) for each in self.undo], order, changed
+        )
+        self.redo = _fitting_steps(
+            [(each, each.old, each.new) for each in self.redo], order, changed
+        )
 
     def back(self, what: str) -> tuple[int, int]:
         """Undoes or redoes the last change, guesses too; returns the sentence and the word that it
@@ -389,7 +393,7 @@ class AnnotatedText:
                 self._analogies.enter(marked.id, marked)
             if marked.is_done:
                 self._done.add(marked.id)
-                self.finished[marked.id] = self._right_before(marked)
+                self.finished[marked.id] = self._counts_right_before(marked)
             else:
                 self.finished.pop(marked.id, None)
         for number in set(ids) - self.by_id.keys():
@@ -397,7 +401,7 @@ class AnnotatedText:
             if self._analogies is not None:
                 self._analogies.enter(number, None)
 
-    def _right_before(self, marked: MarkedSentence) -> tuple[int, int, int]:
+    def _counts_right_before(self, marked: MarkedSentence) -> tuple[int, int, int]:
         """How many heads, and heads with relations, were right before anybody had confirmed
         anything.
 
@@ -437,7 +441,7 @@ class AnnotatedText:
                 continue
             lemma, xpos, feats = ["" if value == NO_VALUE else value for value in values]
             guess = Described(xpos, feats, lemma)
-            new_tag, described = self.analogies.recalled(marked.forms[k], tag, guess)
+            new_tag, described = self.analogies.corrected_guess(marked.forms[k], tag, guess)
             new.pop(marked.wids[k], None)
             if (new_tag, described) != (tag, guess):
                 columns = {name: value or NO_VALUE for name, value in described._asdict().items()}
@@ -454,7 +458,7 @@ _Step = tuple[TextChange, Sequence[Snapshot], Sequence[Snapshot]]
 """A step of undo or redo, with its sentences before and after it."""
 
 
-def _fitting(steps: Sequence[_Step], order: list[int], changed: set[int]) -> list[TextChange]:
+def _fitting_steps(steps: Sequence[_Step], order: list[int], changed: set[int]) -> list[TextChange]:
     """The steps, the next one last, that leave alone the sentences that have changed.
 
     order: the ids of the sentences. What a dropped step has made stays, so that earlier steps
@@ -494,7 +498,7 @@ def _read(record: SentenceRecord, name: str) -> MarkedSentence:
     return marked
 
 
-def _still_open(
+def _reasons_still_open(
     made: MarkedSentence, before: Sequence[tuple[MarkedSentence, Sequence[int]]]
 ) -> dict[int, str]:
     """The words that still have no head because of a fault, and why.
@@ -532,7 +536,7 @@ def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> Non
     marked.guessed_tags = TagGuess.of_words(guesses)
 
 
-def listed(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
+def listed_words(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
     """The words of a text that a list in a file names: sentences by id, words, and reasons.
 
     Raises: UsageError, the file is no such list, or names no word of the text.

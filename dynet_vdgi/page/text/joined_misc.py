@@ -20,16 +20,16 @@ _ONE_ONLY = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")
 _SIGNS = {"Gloss": ".", "Note": r"\n"}
 
 
-def joined(one: str, other: str, blank: str = "") -> str:
+def joined_misc(one: str, other: str, blank: str = "") -> str:
     r"""The entries of both words; `blank` stands between their forms.
 
     Different values of a name are joined: of Gloss by a full stop, as glosses of one form are; of
     transliterations and the like as the forms are; of Note, the page's, by a new line; Entity as
     brackets; others by a comma. Of spaces, which belong to the text, the first word's are taken.
 
-    >>> joined("Gloss=fort|Entity=(e1-place", "Entity=e1)|Gloss=day|Lang=cy")
+    >>> joined_misc("Gloss=fort|Entity=(e1-place", "Entity=e1)|Gloss=day|Lang=cy")
     'Gloss=fort.day|Entity=(e1-place)|Lang=cy'
-    >>> joined("Translit=a", "Translit=b", " "), joined("Ref=1", "Ref=2"), joined("Ref=1", "Ref=1")
+    >>> joined("Translit=a", "Translit=b", " "), joined("Ref=1", "Ref=2"), joined_misc("Ref=1", "Ref=1")
     ('Translit=a b', 'Ref=1,2', 'Ref=1')
     """
     parts = [part for part in one.split("|") if part != NO_VALUE]
@@ -48,18 +48,18 @@ def joined(one: str, other: str, blank: str = "") -> str:
         if not first:  # a name alone, or without a value
             parts[place] = part
         elif value and key not in _ONE_ONLY:
-            parts[place] = f"{key}={_value(key, first, value, blank)}"
+            parts[place] = f"{key}={_joined_value(key, first, value, blank)}"
     return "|".join(parts) or NO_VALUE
 
 
-def _value(key: str, one: str, other: str, blank: str) -> str:
+def _joined_value(key: str, one: str, other: str, blank: str) -> str:
     """Both values of a name."""
-    if key == "Entity" and (brackets := _entities(one, other)):
+    if key == "Entity" and (brackets := _joined_mentions(one, other)):
         return brackets
     return one + (blank if key in LIKE_FORMS else _SIGNS.get(key, ",")) + other
 
 
-def _entities(one: str, other: str) -> str:
+def _joined_mentions(one: str, other: str) -> str:
     """Mentions that begin and end in either word; one may be one word now. "": these are no
     brackets."""
     if any(_BRACKETS.sub("", value) for value in (one, other)):

@@ -32,12 +32,12 @@ from dynet_vdgi.page.text.sentence_state import (
     SentenceState,
     confirmed_parts,
     has_arc_marks,
-    headless,
+    headless_arc,
     is_missing,
     is_undescribed,
     state_of,
 )
-from dynet_vdgi.page.text.tree_mending import conflicts, with_punctuation
+from dynet_vdgi.page.text.tree_mending import conflicts, tree_with_punctuation
 
 
 @dataclass(eq=False)
@@ -102,7 +102,7 @@ class MarkedSentence:
         is_nothing = len(heads) > 1 and not any(heads)  # 0 for every word is no tree
         opened = conflicts(state.arcs) if not is_nothing or n_marked > 1 else {}
         arcs = tuple(
-            [headless(arc) if word in opened else arc for word, arc in enumerate(state.arcs, 1)]
+            [headless_arc(arc) if word in opened else arc for word, arc in enumerate(state.arcs, 1)]
         )
         state = state._replace(arcs=arcs)
         words = tuple(range(1, len(sentence) + 1))
@@ -119,7 +119,7 @@ class MarkedSentence:
 
     def _drop_guesses(self) -> None:
         """Drops unconfirmed heads, and relations unless they are confirmed."""
-        self.arcs = tuple([arc if arc.head_by else headless(arc) for arc in self.arcs])
+        self.arcs = tuple([arc if arc.head_by else headless_arc(arc) for arc in self.arcs])
 
     def _attach_punctuation(self) -> None:
         """Guesses heads of opened punctuation where all other words have heads: nothing else would."""
@@ -127,7 +127,7 @@ class MarkedSentence:
         if not self.opened or UNSET not in self.heads or UNSET in bare or bare.count(0) != 1:
             return
         firm = [head != UNSET for head in self.heads]
-        heads = with_punctuation(bare, self.positions, self.heads, firm, self.forms)
+        heads = tree_with_punctuation(bare, self.positions, self.heads, firm, self.forms)
         arcs = []
         for arc, head in zip(self.arcs, heads):
             arcs.append(MarkedArc(head, "punct") if arc.head == UNSET else arc)
@@ -198,12 +198,12 @@ class MarkedSentence:
         sure they are."""
         soft = self.guessed_tags.soft
         if soft is None or len(soft.chances) != len(self):
-            return self._with(self.columns)
+            return self._sentence_with(self.columns)
         settled = []  # words whose tag is not the tagger's guess
         for k, (guess, shown) in enumerate(zip(self.guessed_tags.tags, self.columns)):
             if self.state.columns[k].upos != NO_VALUE or shown.upos != guess:
                 settled.append((k, shown.upos, shown.feats))
-        return replace(self._with(self.columns), soft=soft.settled(settled))
+        return replace(self._sentence_with(self.columns), soft=soft.settled(settled))
 
     @property
     def sentence_without_guesses(self) -> Sentence:
@@ -211,9 +211,9 @@ class MarkedSentence:
         columns = []
         for word, shown in zip(self.state.columns, self.columns):
             columns.append(word if word.upos == NO_VALUE else shown)
-        return self._with(columns)
+        return self._sentence_with(columns)
 
-    def _with(self, columns: Sequence[MarkedColumns]) -> Sentence:
+    def _sentence_with(self, columns: Sequence[MarkedColumns]) -> Sentence:
         return Sentence(
             self.forms,
             tuple([word.upos for word in columns]),
@@ -223,16 +223,16 @@ class MarkedSentence:
         )
 
     @property
-    def bare(self) -> Sentence:
+    def bare_sentence(self) -> Sentence:
         """The words without punctuation, heads and relations."""
-        return self._without_punctuation()[0]
+        return self._words_without_punctuation()[0]
 
     @property
     def positions(self) -> tuple[int, ...]:
-        """The places of the words of `bare`."""
-        return self._without_punctuation()[1]
+        """The places of the words of `bare_sentence`."""
+        return self._words_without_punctuation()[1]
 
-    def _without_punctuation(self) -> tuple[Sentence, tuple[int, ...]]:
+    def _words_without_punctuation(self) -> tuple[Sentence, tuple[int, ...]]:
         shown = self._shown_words()
         if shown.without_punctuation is None:
             shown.without_punctuation = without_punctuation(self.sentence)
@@ -262,15 +262,17 @@ class MarkedSentence:
 
     @property
     def is_done(self) -> bool:
-        """True if every word has a tag, and all words `to_confirm` are confirmed."""
+        """True if every word has a tag, and all words `words_to_confirm` are confirmed."""
         arcs = self.arcs
         if not any(arc.head_by for arc in arcs) and self.positions:
             return False
-        is_confirmed = all(arcs[p - 1].head_by and arcs[p - 1].label_by for p in self.to_confirm)
+        is_confirmed = all(
+            arcs[p - 1].head_by and arcs[p - 1].label_by for p in self.words_to_confirm
+        )
         return is_confirmed and all(word.upos != NO_VALUE for word in self.state.columns)
 
     @property
-    def to_confirm(self) -> Sequence[int]:
+    def words_to_confirm(self) -> Sequence[int]:
         """The words whose arcs a person confirms: all but punctuation, and what was opened."""
         return sorted({*self.positions, *self.opened}) if self.opened else self.positions
 
@@ -294,7 +296,7 @@ class MarkedSentence:
         arcs = [self.arcs[p - 1] for p in self.positions]
         heads = tuple([h if arc.head_by else UNSET for h, arc in zip(self.shown_heads(), arcs)])
         labels = tuple([arc.label if arc.label_by else NO_LABEL for arc in arcs])
-        return replace(self.bare, heads=heads, deprels=labels)
+        return replace(self.bare_sentence, heads=heads, deprels=labels)
 
     def shown_heads(self) -> tuple[int, ...]:
         """The present heads of the words that are not punctuation."""
@@ -302,7 +304,9 @@ class MarkedSentence:
 
     def put(self, guess: Guess) -> None:
         """Adopts a guess for everything that is not confirmed."""
-        heads = with_punctuation(guess.heads, self.positions, self.heads, self.fixed, self.forms)
+        heads = tree_with_punctuation(
+            guess.heads, self.positions, self.heads, self.fixed, self.forms
+        )
         labels = ["punct"] * len(heads)
         sure: list[float | None] = [None] * len(heads)
         for place, label, probability in zip(self.positions, guess.labels, guess.sure):
@@ -323,7 +327,7 @@ class MarkedSentence:
         self.guessed_tags = guess
         self.version += before != self.columns
 
-    def with_tags_shown(self, guess: TagGuess) -> TagGuess:
+    def guess_with_tags_shown(self, guess: TagGuess) -> TagGuess:
         """A guess that changes nothing that is shown, but says something of words without any tag."""
         unknown = (NO_VALUE, 0.0, NO_VALUE, NO_VALUE, NO_VALUE)
         old_words = self.guessed_tags.words or [unknown] * len(self)

@@ -42,33 +42,33 @@ def _note(value: Any) -> str:
 _WORD_NOTE = Column("note", "Note", _note)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     meant = {"n": "\n", "p": "|", "\\": "\\"}
     return re.sub(r"\\([np\\])", lambda escape: meant[escape[1]], text)
 
 
-def note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """A note: the comment `# note = ...` of a sentence (word 0), or `Note=...` in MISC; "" removes
-    it."""
+def set_note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """Sets a note: the comment `# note = ...` of a sentence (word 0), or `Note=...` in MISC; ""
+    removes it."""
     if word:
         return _WORD_NOTE.change(marked, word, value, by)
     text = _note(value)
-    return _with_comment(marked, _NOTE_LINE, f"# note = {text}" if text != NO_VALUE else "")
+    return _state_with_comment(marked, _NOTE_LINE, f"# note = {text}" if text != NO_VALUE else "")
 
 
 def note_of(word: MarkedColumns) -> str:
     """The note of a word."""
     value = _WORD_NOTE.of(word)
-    return _unescaped(value) if value != NO_VALUE else ""
+    return _unescape(value) if value != NO_VALUE else ""
 
 
 def sentence_note(marked: MarkedSentence) -> str:
     """The note of a sentence."""
-    return _unescaped(marked.comment("note"))
+    return _unescape(marked.comment("note"))
 
 
-def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """A comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en
+def set_comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """Sets a comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en
     =` removes it."""
     match = _COMMENT.fullmatch(" ".join(value.split())) if type(value) is str else None
     if word or match is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
@@ -78,19 +78,19 @@ def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceS
     if match[1] in _OTHER_COMMENTS:
         raise ChangeError(f"{match[1]} is not set here: {_OTHER_COMMENTS[match[1]]}")
     new = f"# {match[1]} = {match[2]}" if match[2] else ""
-    return _with_comment(marked, re.compile(rf"#\s*{re.escape(match[1])}\s*=.*"), new)
+    return _state_with_comment(marked, re.compile(rf"#\s*{re.escape(match[1])}\s*=.*"), new)
 
 
-def flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """The comment that the sentence is to be looked at again."""
+def set_flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """Sets or removes the comment that the sentence is to be looked at again."""
     if type(value) is not bool or word:
         raise ChangeError("a sentence is flagged (true) or not (false)")
     if value == marked.is_flagged:
         return marked.state
-    return _with_comment(marked, IS_FLAG, FLAG if value else "")
+    return _state_with_comment(marked, IS_FLAG, FLAG if value else "")
 
 
-def _with_comment(marked: MarkedSentence, old: re.Pattern[str], new: str) -> SentenceState:
+def _state_with_comment(marked: MarkedSentence, old: re.Pattern[str], new: str) -> SentenceState:
     """The state with one comment in place of those of its kind; "": with none."""
     comments = marked.state.comments
     place = next((k for k, line in enumerate(comments) if old.fullmatch(line)), len(comments))

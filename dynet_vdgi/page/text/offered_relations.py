@@ -59,7 +59,7 @@ class Relations:
         Languages have subtypes of their own: but for the usual ones, one is known as soon as the
         file has it.
         """
-        accepted = self._accepted()
+        accepted = self._accepted_relations()
         if relation in (self.project or accepted):
             return ""
         universal, _, subtype = relation.partition(":")
@@ -69,7 +69,7 @@ class Relations:
         where = "the project's list" if self.project else "UD or of this file"
         return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(accepted))}"
 
-    def offered(self, tag: str, head_tag: str) -> list[str]:
+    def ranked_relations(self, tag: str, head_tag: str) -> list[str]:
         """All known relations, by how often they are confirmed between these tags, anywhere, and in
         UD.
 
@@ -79,18 +79,18 @@ class Relations:
         for counts in self._confirmed.values():
             anywhere.update(counts)
         here = self._confirmed.get((tag, head_tag), Counter())
-        in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._accepted()}
+        in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._accepted_relations()}
         new = {*USUAL} - self._first
         return sorted(
             in_ud,
             key=lambda r: (-here[r], -anywhere[r], r in new and USUAL.index(r) + 1, in_ud[r], r),
         )
 
-    def unlisted(self) -> list[str]:
+    def unlisted_relations(self) -> list[str]:
         """The known relations that are not in the project's list, if there is one."""
-        return sorted(self._accepted() - self.project) if self.project else []
+        return sorted(self._accepted_relations() - self.project) if self.project else []
 
-    def _accepted(self) -> set[str]:
+    def _accepted_relations(self) -> set[str]:
         """The relations that nobody has to check: a project's or UD's, and those of the file."""
         confirmed = {relation for counts in self._confirmed.values() for relation in +counts}
         return {*(self.project or (*LABELS, *USUAL)), *self._first, *confirmed}

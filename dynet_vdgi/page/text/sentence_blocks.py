@@ -98,7 +98,7 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
     return "\n".join([*comments, *lines[n_comments(lines) :]]) + "\n\n"
 
 
-def as_written(marked: MarkedSentence, state: SentenceState | None = None) -> str:
+def file_block(marked: MarkedSentence, state: SentenceState | None = None) -> str:
     """The sentence as its file has it in a state: its own lines if nobody has said more than they
     do."""
     state = marked.state if state is None else state

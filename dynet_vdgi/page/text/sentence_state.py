@@ -93,7 +93,7 @@ def is_undescribed(word: MarkedColumns) -> bool:
     )
 
 
-def headless(arc: MarkedArc) -> MarkedArc:
+def headless_arc(arc: MarkedArc) -> MarkedArc:
     """The arc without its head; a relation that somebody has confirmed stays, but for the root's."""
     return (
         MarkedArc(label=arc.label, label_by=arc.label_by)
@@ -160,7 +160,9 @@ def _parts(row: Sequence[str]) -> tuple[MarkedArc, MarkedColumns]:
     arc = MarkedArc(
         int(head) if is_there else UNSET, label, head_by, label_by if label != NO_LABEL else ""
     )
-    return arc if is_there else headless(arc), MarkedColumns(lemma, upos, feats, misc, xpos, *by)
+    return arc if is_there else headless_arc(arc), MarkedColumns(
+        lemma, upos, feats, misc, xpos, *by
+    )
 
 
 def n_comments(lines: Sequence[str]) -> int:

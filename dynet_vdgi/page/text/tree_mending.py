@@ -37,7 +37,7 @@ class CircleError(VdgiError):
         )
 
 
-def mended(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
+def mended_tree(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
     """A tree, as far as heads (n,) are set, with all fixed arcs and few of the others changed.
 
     Of several roots a fixed one stays, or else the first. In a circle, a word that is not fixed is
@@ -47,7 +47,7 @@ def mended(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
         CircleError: fixed arcs form a circle.
         ValueError: two roots are fixed.
 
-    >>> mended((2, 1, 2), (True, False, False)), mended((0, 0, 1), (False, True, False))
+    >>> mended((2, 1, 2), (True, False, False)), mended_tree((0, 0, 1), (False, True, False))
     ((2, 0, 2), (2, 0, 1))
     """
     tree = list(heads)
@@ -68,7 +68,7 @@ def mended(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
     return tuple(tree)
 
 
-def with_punctuation(
+def tree_with_punctuation(
     bare: Sequence[int],
     positions: Sequence[int],
     heads: Sequence[int],
@@ -83,5 +83,5 @@ def with_punctuation(
     number = {0: 0, **{position: k for k, position in enumerate(positions, 1)}}
     firm = [fixed[p - 1] and heads[p - 1] in number for p in positions]
     words_heads = [number[heads[p - 1]] if f else b for p, b, f in zip(positions, bare, firm)]
-    restored = restore_punctuation(mended(words_heads, firm), positions, forms)
-    return mended([h if f else r for r, h, f in zip(restored, heads, fixed)], fixed)
+    restored = restore_punctuation(mended_tree(words_heads, firm), positions, forms)
+    return mended_tree([h if f else r for r, h, f in zip(restored, heads, fixed)], fixed)

@@ -69,28 +69,35 @@ class _Misc(Column):
     """The keys of MISC that no other part of the page sets, as one line."""
 
     def of(self, word: MarkedColumns) -> str:
-        return "|".join(part for part in word.misc.split("|") if not _is_kept(part)) or NO_VALUE
+        return (
+            "|".join(part for part in word.misc.split("|") if not _is_set_elsewhere(part))
+            or NO_VALUE
+        )
 
     def change(self, marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
         columns = list(marked.state.columns)
-        parts = [p for p in columns[word - 1].misc.split("|") if p != NO_VALUE and _is_kept(p)]
+        parts = [
+            p for p in columns[word - 1].misc.split("|") if p != NO_VALUE and _is_set_elsewhere(p)
+        ]
         new = [part for part in self.checked(value).split("|") if part != NO_VALUE]
         columns[word - 1] = columns[word - 1]._replace(misc="|".join([*parts, *new]) or NO_VALUE)
         return marked.state._replace(columns=tuple(columns))
 
 
-def _is_kept(part: str) -> bool:
+def _is_set_elsewhere(part: str) -> bool:
     """Whether a part of MISC is set elsewhere on the page: spaces, notes and marks."""
     key = part.partition("=")[0]
     return "Space" in key or key == "Note" or f"{key}=" in MARKS
 
 
-def misc(value: Any) -> str:
+def misc_value(value: Any) -> str:
     """Keys of MISC with values, such as `Gloss=dog|Translit=inu`; "" for none."""
     parts = value.split("|") if _is_text(value) and value not in ("", NO_VALUE) else []
     keys = [part.partition("=")[0] for part in parts]
     wrong = [
-        part for part in parts if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_kept(part)
+        part
+        for part in parts
+        if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_set_elsewhere(part)
     ]
     if not _is_text(value) or wrong:
         message = "expected such as Gloss=dog|Translit=inu; spaces, notes and who confirmed what are set elsewhere"
@@ -104,7 +111,7 @@ def misc(value: Any) -> str:
     return value or NO_VALUE
 
 
-def tag(value: Any) -> str:
+def tag_value(value: Any) -> str:
     """UPOS: one of UD's 17 tags."""
     if type(value) is not str or value not in UD2_TAGS:
         raise ChangeError(
@@ -113,7 +120,7 @@ def tag(value: Any) -> str:
     return value
 
 
-def xpos(value: Any) -> str:
+def xpos_value(value: Any) -> str:
     """XPOS; "" for none."""
     if not _is_text(value) or any(map(str.isspace, value)):
         raise ChangeError(
@@ -122,7 +129,7 @@ def xpos(value: Any) -> str:
     return value or NO_VALUE
 
 
-def lemma(value: Any) -> str:
+def lemma_value(value: Any) -> str:
     """LEMMA; "" for none."""
     if not _is_text(value) or has_stray_space(value):
         raise ChangeError(
@@ -171,10 +178,10 @@ def merged_feats(present: str, change: str) -> str:
 
 
 COLUMNS = {
-    "tag": Column("tag", "upos", tag, "tag_by"),
-    "xpos": Column("XPOS", "xpos", xpos, "xpos_by"),
+    "tag": Column("tag", "upos", tag_value, "tag_by"),
+    "xpos": Column("XPOS", "xpos", xpos_value, "xpos_by"),
     "feats": Column("features", "feats", sorted_feats, "feats_by"),
-    "lemma": Column("lemma", "lemma", lemma, "lemma_by"),
-    "misc": _Misc("MISC", "", misc),
+    "lemma": Column("lemma", "lemma", lemma_value, "lemma_by"),
+    "misc": _Misc("MISC", "", misc_value),
 }
 """The columns that can be changed, by kind of change; one that is added here is on the page, too."""

@@ -41,10 +41,10 @@ def offered_relations(
     by_labeller = choices.likely[word - 1] if choices and choices.likely else ()
     shares = [share for _, share in by_labeller]
     distinct = [relation for relation, share in by_labeller if shares.count(share) == 1]
-    return list(dict.fromkeys([*distinct, *relations.offered(*tags_of(marked, word))]))
+    return list(dict.fromkeys([*distinct, *relations.ranked_relations(*tags_of(marked, word))]))
 
 
-def offered(
+def ranked_relations(
     marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None
 ) -> list[str]:
     """The values to offer for a word's column, one of `GUESSED_COLUMNS`: by words of the same ending, and
@@ -61,14 +61,14 @@ def offered(
     form, shown = marked.forms[word - 1], marked.columns[word - 1]
     if what == "lemma":
         return list(dict.fromkeys(analogies.lemmas(form, shown.upos, shown.feats)))[:MOST_FOUND]
-    elsewhere = analogies.others(shown.upos, what)
+    elsewhere = analogies.values_of_other_tags(shown.upos, what)
     if what == "feats":
-        by_ending = analogies.ranked(form, shown.upos, what)
+        by_ending = analogies.ranked_values(form, shown.upos, what)
         by_tagger = _values_of(choices.bundles if choices else (), word)
         usual = usual_bundles().get(shown.upos, [])
         ranked = [*by_ending[:2], *by_tagger[:2], *by_ending, *by_tagger, *usual, *elsewhere]
     else:
-        by_ending = analogies.ranked(form, shown.upos, what, shown.feats)
+        by_ending = analogies.ranked_values(form, shown.upos, what, shown.feats)
         by_tagger = _values_of(choices.xpos if choices else (), word)
         ranked = [*by_ending[:2], *by_tagger[:2], *by_ending, *by_tagger, *elsewhere]
         ranked = [value for value in ranked if value != NO_VALUE]

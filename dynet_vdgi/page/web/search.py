@@ -30,7 +30,7 @@ Hit = tuple[MarkedSentence, int, str]
 
 def search(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
     """What is found of a kind: all places, and the first `MOST_FOUND` in words; `seen`: see
-    `seen_of`.
+    `checksum_of`.
 
     Raises: ChangeError, there is no such kind, or what is wrong with the query.
     """
@@ -55,7 +55,7 @@ def search(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
     return {
         "found": shown,
         "places": places,
-        "seen": seen_of(hits),
+        "seen": checksum_of(hits),
         **({"hint": why} if why else {}),
     }
 
@@ -86,12 +86,12 @@ def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
             f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})"
         )
     listed = text.relations.project
-    why_found = KINDS[kind] if kind != "problem" else partial(_problem, listed=listed)
+    why_found = KINDS[kind] if kind != "problem" else partial(_first_problem, listed=listed)
     reasons = ((marked, why_found(marked, query.casefold())) for marked in text.sentences)
     return [(marked, 0, why) for marked, why in reasons if why is not None]
 
 
-def seen_of(hits: Iterable[Hit]) -> int:
+def checksum_of(hits: Iterable[Hit]) -> int:
     """A number that is another one as soon as other words, or words of changed sentences, are
     found."""
     return zlib.crc32(repr([(m.id, m.edits, m.version, word) for m, word, _ in hits]).encode())
@@ -107,17 +107,17 @@ def _rows(marked: MarkedSentence) -> list[tuple[str, ...]]:
     ]
 
 
-def _words(marked: MarkedSentence, query: str) -> str | None:
+def _why_by_words(marked: MarkedSentence, query: str) -> str | None:
     if query in " ".join(marked.forms).casefold():
         return ""
-    return _first(marked.state.comments, query)
+    return _first_with(marked.state.comments, query)
 
 
-def _first(texts: Iterable[str], query: str) -> str | None:
+def _first_with(texts: Iterable[str], query: str) -> str | None:
     return next((text for text in texts if text and query in text.casefold()), None)
 
 
-def _doubtful(marked: MarkedSentence, query: str) -> str | None:
+def _doubts(marked: MarkedSentence, query: str) -> str | None:
     if marked.is_done:
         return None
     arcs = sum(s is not None and s < DOUBTFUL and not f for s, f in zip(marked.sure, marked.fixed))
@@ -126,20 +126,20 @@ def _doubtful(marked: MarkedSentence, query: str) -> str | None:
     return ", ".join(count(n, what) for n, what in ((arcs, "arc"), (tags, "tag")) if n) or None
 
 
-def _problem(marked: MarkedSentence, query: str, listed: Collection[str] = ()) -> str | None:
+def _first_problem(marked: MarkedSentence, query: str, listed: Collection[str] = ()) -> str | None:
     """Where nobody has worked, only what is wrong with the file's tree: the rest is the parser's."""
     problems = problems_of(marked, listed) if marked.is_touched else problems_of_opened(marked)
-    return _first((problem.text for problem in problems), query)
+    return _first_with((problem.text for problem in problems), query)
 
 
 KINDS: dict[str, Callable[[MarkedSentence, str], str | None]] = {
-    "words": _words,
-    "doubtful": _doubtful,
+    "words": _why_by_words,
+    "doubtful": _doubts,
     "done": lambda marked, query: "" if marked.is_done else None,
     "flagged": lambda marked, query: sentence_note(marked) if marked.is_flagged else None,
-    "note": lambda marked, query: _first(
+    "note": lambda marked, query: _first_with(
         [sentence_note(marked), *map(note_of, marked.state.columns)], query
     ),
-    "problem": _problem,
+    "problem": _first_problem,
 }
 """For each kind, why a sentence is found; None: it is not."""

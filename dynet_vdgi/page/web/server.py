@@ -82,7 +82,7 @@ def reach(hosts: Sequence[str], prefix: str) -> Reach:
     return Reach(tuple(host.lower() for host in hosts), prefix)
 
 
-def listening(port: int) -> socket.socket:
+def listening_socket(port: int) -> socket.socket:
     """A socket on 127.0.0.1; port 0: any free one. Raises: UsageError, the port is taken."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -131,7 +131,7 @@ class Page:
             for path in paths
         ]
         routes += [Route(f"/{token}/{{name}}", self._file), Route(f"/{token}/", self._file)]
-        return Starlette(routes=routes, exception_handlers={VdgiError: refused})
+        return Starlette(routes=routes, exception_handlers={VdgiError: refusal})
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", self.FIRST)
@@ -141,7 +141,7 @@ class Page:
         return Response(files[name].read_bytes(), media_type=KINDS[files[name].suffix])
 
 
-async def refused(request: Request, error: Exception) -> Response:
+async def refusal(request: Request, error: Exception) -> Response:
     """The answer where something was not possible; errors may have a `status` of HTTP, and more to
     say."""
     more: dict[str, Any] = getattr(error, "more", {})
@@ -156,7 +156,7 @@ async def order_of(request: Request, kind: type[T]) -> T | None:
         return None
 
 
-def asked(request: Request, name: str) -> int | None:
+def number_asked(request: Request, name: str) -> int | None:
     """A number of the query; None: there is none."""
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
@@ -195,12 +195,12 @@ def serve(
             await serving
 
     # uvicorn raises it again after its end
-    with contextlib.suppress(KeyboardInterrupt), _hung_up(server):
+    with contextlib.suppress(KeyboardInterrupt), _ending_by_hangup(server):
         asyncio.run(run())
 
 
 @contextlib.contextmanager
-def _hung_up(server: uvicorn.Server) -> Iterator[None]:
+def _ending_by_hangup(server: uvicorn.Server) -> Iterator[None]:
     """A block in which the end of the terminal ends the server in order, as uvicorn itself does
     with Ctrl-C.
 
