@@ -44,7 +44,7 @@ def offered_relations(
     return list(dict.fromkeys([*distinct, *relations.ranked_relations(*tags_of(marked, word))]))
 
 
-def ranked_relations(
+def offered_values(
     marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None
 ) -> list[str]:
     """The values to offer for a word's column, one of `GUESSED_COLUMNS`: by words of the same ending, and
