@@ -46,8 +46,8 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 VERBS = (
-    "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info", "tokenize", "tag",
-    "rules", "convert", "release", "clusters", "experiment",
+    "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info",
+    "tokenize", "tag", "rules", "convert", "release", "clusters", "experiment",
 )  # fmt: skip
 
 _ON_PROCESSOR = "it computes on the processor; vdgi parse --jobs N uses several processes"

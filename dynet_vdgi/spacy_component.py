@@ -45,7 +45,8 @@ class Component:
         model: a model file, the folder of a run, or "universal".
         tagger: the file of a tagger, for words without POS, instead of the model's own.
         retag: replace the tags that words have.
-        text: CoNLL-U, for the parser "universal" to measure; otherwise it measures each batch of documents.
+        text: CoNLL-U, for the parser "universal" to measure; otherwise it measures each batch of
+            documents.
     """
 
     model: str

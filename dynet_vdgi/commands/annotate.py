@@ -15,10 +15,11 @@ Words without UPOS get tags from a tagger that learns while you tag, or at first
 Plain text is split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file
 beside it.
 
-Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
-CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program with Ctrl-C; the
-next start continues where you were. --export writes the file without these marks, even while the page is
-open: finished sentences with their trees, and others without them or, with --finished, not at all.
+Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and
+stays CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program
+with Ctrl-C; the next start continues where you were. --export writes the file without these marks,
+even while the page is open: finished sentences with their trees, and others without them or, with
+--finished, not at all.
 
 A file that has trees but no marks needs --given: `right` trees are kept, punctuation too, and
 learnt from; `guessed` ones, such as those of `vdgi parse`, are replaced by better ones. Those of
@@ -83,7 +84,8 @@ def add_arguments(add: Options) -> None:
     add("--labels LIST", "file of the project's relations; others are marked, never lost")
     add(
         "--list LIST",
-        "words for the page's search to step through: what vdgi check or choose has written with --json",
+        "words for the page's search to step through: "
+        "what vdgi check or choose has written with --json",
     )
     add(
         "--beside OTHER",

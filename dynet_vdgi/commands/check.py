@@ -10,14 +10,15 @@ rule, with number and first places. Levels 1 and 2 are the form of lines, column
 guidelines of all languages, 4 and 5 those of the language that --lang names by its code in UD.
 Exits with status 3 if there are errors, with 0 if there are warnings only.
 
-With --find, lists the words of which a query holds: conditions on columns, feats.NAME and misc.NAME of a word
-and, after head., of its head (head.head.: of that one's head), with = or != (the same value), ~ or !~ (a part that
-a regular expression matches, such as upos~^(NOUN|VERB)$). Values with blanks stand in quotes: form="New York". With
---json, vdgi annotate --list steps through them.
+With --find, lists the words of which a query holds: conditions on columns, feats.NAME and misc.NAME
+of a word and, after head., of its head (head.head.: of that one's head), with = or != (the same
+value), ~ or !~ (a part that a regular expression matches, such as upos~^(NOUN|VERB)$). Values with
+blanks stand in quotes: form="New York". With --json, vdgi annotate --list steps through them.
 
-With --consistency, lists the words whose head, relation, tag, features or lemma the rest of the files contradicts,
-the most suspicious first: what it is, what such words are elsewhere or what the parser says, and how often the
-two are there. The parser learns from one half of the sentences to judge the other.
+With --consistency, lists the words whose head, relation, tag, features or lemma the rest of the
+files contradicts, the most suspicious first: what it is, what such words are elsewhere or what the
+parser says, and how often the two are there. The parser learns from one half of the sentences to
+judge the other.
 
   vdgi check my.conllu
   vdgi check my.conllu --find 'upos=NOUN deprel=obj head.upos!=VERB'

@@ -1,10 +1,11 @@
 """Draw trees in the terminal, or as SVG.
 
-Pictures show relations over the arcs, text shows them after the tags. If MISC has HeadConf= (vdgi parse
---confidence, vdgi choose), arcs show how certain the parser is: by colour, width and dashes in a picture, by
-? and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a missed gold arc (o). Below a
-tree, words are counted as by `vdgi evaluate` under the same --protocol. The name of the output sets the
-format: text on standard output, a picture for .svg. A picture shows all sentences, one below the other.
+Pictures show relations over the arcs, text shows them after the tags. If MISC has HeadConf= (vdgi
+parse --confidence, vdgi choose), arcs show how certain the parser is: by colour, width and dashes
+in a picture, by ? and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a
+missed gold arc (o). Below a tree, words are counted as by `vdgi evaluate` under the same
+--protocol. The name of the output sets the format: text on standard output, a picture for .svg. A
+picture shows all sentences, one below the other.
 
 Multiword tokens and empty nodes are shown, too. Heads may be missing (_) and need not be a tree:
 what is wrong, such as a second root or a cycle, stands below. Only with --gold, all words need
@@ -53,7 +54,10 @@ def add_arguments(add: Options) -> None:
         "which heads to count below a tree, as in vdgi evaluate",
         default="standard",
     )
-    which = "draw only these: a number from 1, a range such as 3-7, or a sent_id (if numeric: sent_id=7)"
+    which = (
+        "draw only these: a number from 1, a range such as 3-7, "
+        "or a sent_id (if numeric: sent_id=7)"
+    )
     add("--sentence N...", which)
     add("--format", "default: by the output's name, otherwise text", choices=("text", "svg"))
     add_output(add)

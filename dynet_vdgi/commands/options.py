@@ -95,7 +95,8 @@ class Options:
         most: int | None = None,
         **more: Any,
     ) -> None:
-        """Adds one. With `least`, its value is a whole number, `most` at most; `more`: of argparse."""
+        """Adds one. With `least`, its value is a whole number, `most` at most;
+        `more`: of argparse."""
         words = spec.split()
         names = [word for word in words if word.startswith("-")]
         values = words[len(names) :]

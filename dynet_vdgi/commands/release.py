@@ -1,9 +1,10 @@
 """Make a treebank in the form of Universal Dependencies of annotated files.
 
-Writes to FOLDER what a repository of UD holds: xx_mine-ud-train.conllu, -dev and -test, README.md, LICENSE.txt,
-CONTRIBUTING.md and stats.xml. Takes sentences that are finished in `vdgi annotate`, without marks and notes;
-FILE stays as it is. FOLDER/not-to-release/release.toml asks for what only you know, such as the licence. After
-more work, run it again: it writes what has changed, and sentences keep their names, documents their part.
+Writes to FOLDER what a repository of UD holds: xx_mine-ud-train.conllu, -dev and -test, README.md,
+LICENSE.txt, CONTRIBUTING.md and stats.xml. Takes sentences that are finished in `vdgi annotate`,
+without marks and notes; FILE stays as it is. FOLDER/not-to-release/release.toml asks for what only
+you know, such as the licence. After more work, run it again: it writes what has changed, and
+sentences keep their names, documents their part.
 
 UD's own validator (udtools, the extra `validate`) reads the result, at level 5 where it knows the
 language, else at level 3. Errors are listed by rule, with number and first place in FILE. Exits
@@ -81,12 +82,16 @@ def run(arguments: argparse.Namespace) -> None:
     for repeats in repeated_sentences(annotated.documents):
         if repeats.is_copy and not arguments.copies:
             raise UsageError(
-                f"{repeats}; nothing was written: name one of the two files, or take both with --copies"
+                f"{repeats}; nothing was written: name one of the two files, "
+                "or take both with --copies"
             )
         logger.warning("%s", repeats)
     release = release_of(folder, f"{code}_{name.lower()}", annotated, everything=arguments.all)
     if release.gone and not arguments.fewer:
-        remedy = "nothing was written: name all files of the treebank, or take these documents out with --fewer"
+        remedy = (
+            "nothing was written: name all files of the treebank, "
+            "or take these documents out with --fewer"
+        )
         raise UsageError(
             f"no FILE has sentences of {', '.join(map(repr, release.gone))} any more; {remedy}"
         )
@@ -105,7 +110,10 @@ def run(arguments: argparse.Namespace) -> None:
     logger.info("left out: %s %s", count(annotated.left_out, "sentence"), which)
     if release.renamed:
         renamed = [f"{one.written_name!r} is {one.name}," for one in release.renamed]
-        what = f"UD takes no blanks or slashes in sent_id, so {count(len(renamed), 'sentence')} got another"
+        what = (
+            "UD takes no blanks or slashes in sent_id, "
+            f"so {count(len(renamed), 'sentence')} got another"
+        )
         logger.warning("%s: %s", what, listed(renamed, 5).rstrip(","))
     whole = [sum(size[unit] for size in release.sizes.values()) for unit in ("sentences", "words")]
     if too_small := size_fault(*whole):
@@ -125,7 +133,10 @@ def run(arguments: argparse.Namespace) -> None:
         messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called
     )
     print(told("\n".join(lines)))
-    missing = f"{folder / VALUES}: {count(len(release.missing), 'value')} missing: {', '.join(release.missing)}"
+    missing = (
+        f"{folder / VALUES}: {count(len(release.missing), 'value')} missing: "
+        f"{', '.join(release.missing)}"
+    )
     if n_errors := sum(message.is_error for message in messages):
         raise FaultsFoundError(
             "\n".join([f"{count(n_errors, 'error')} found"] + [missing] * bool(release.missing))

@@ -1,7 +1,7 @@
 """Read, explain and estimate rule tables.
 
-A rule table holds knowledge about trees before anything is learnt; ud2 is the table of labels by which vdgi
-parse writes relations: edit a copy and name it with --labels.
+A rule table holds knowledge about trees before anything is learnt; ud2 is the table of labels by
+which vdgi parse writes relations: edit a copy and name it with --labels.
 """
 
 from __future__ import annotations
@@ -200,8 +200,8 @@ def _estimate(arguments: argparse.Namespace) -> None:
     link, in short, projective sentences of a treebank, without punctuation. This is the paper's
     setting "WeaklySupervised".
 
-      vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt vdgi train --train my.conllu --preset
-      paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
+      vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
+      vdgi train --train my.conllu --preset paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
     """
     from dynet_vdgi.rule_tables.estimated_rules import estimated_rules
     from dynet_vdgi.rule_tables.rules import load_rules

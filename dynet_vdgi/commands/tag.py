@@ -54,9 +54,10 @@ def _add_words(add: Options) -> None:
 def _words(arguments: argparse.Namespace) -> None:
     """Tag the words of a file; `words` may be left out.
 
-    Everything else in the file stays as it is. With --confidence, the words that were tagged get TagConf= in
-    MISC, the probability of their UPOS: vdgi choose --words lists the least sure ones, and vdgi parse and
-    vdgi expect take into account that some tags are wrong. Without it they take all tags as right.
+    Everything else in the file stays as it is. With --confidence, the words that were tagged get
+    TagConf= in MISC, the probability of their UPOS: vdgi choose --words lists the least sure ones,
+    and vdgi parse and vdgi expect take into account that some tags are wrong. Without it they take
+    all tags as right.
 
       vdgi tag my.tagger new.conllu -o new.tagged.conllu
       vdgi tag runs/my new.conllu --retag --confidence > new.tagged.conllu

@@ -43,13 +43,25 @@ from dynet_vdgi.system import files
 
 def add_arguments(add: Options) -> None:
     add("--train FILE...", "tagged text to learn from")
-    several = "for a parser of several languages, instead of --train: a label such as fr, then tagged text"
+    several = (
+        "for a parser of several languages, instead of --train: a label such as fr, "
+        "then tagged text"
+    )
     add("--language LABEL FILE...", f"{several}; once for each language", action="append")
-    trees = "gold trees to learn from, with or without text; HEAD may be _ for words without a head so far"
+    trees = (
+        "gold trees to learn from, with or without text; "
+        "HEAD may be _ for words without a head so far"
+    )
     add("--trees FILE...", trees)
-    others = "gold trees of another language, once for each language: a new universal parser learns from them"
+    others = (
+        "gold trees of another language, once for each language: "
+        "a new universal parser learns from them"
+    )
     add("--treebank LABEL FILE...", f"{others}, without text", action="append")
-    raw = "learn a tokeniser and a tagger from the tagged words, and tag the others; and more text to learn"
+    raw = (
+        "learn a tokeniser and a tagger from the tagged words, and tag the others; "
+        "and more text to learn"
+    )
     add("--raw [FILE...]", f"{raw} from: raw (.txt), or CoNLL-U without tags", default=None)
     add("--lines", "each line of raw text (.txt) is a sentence, for --raw")
     add("--tokeniser FILE", "splits raw text (.txt) into words; is kept in the model")

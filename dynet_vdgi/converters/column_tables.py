@@ -18,7 +18,9 @@ IGNORED = "_"
 LAYOUTS = {
     "conll-x": "id form lemma tag xpos feats head deprel phead pdeprel",
     "conll-2003": "form tag chunk ner",
-    "conll-2009": "id form lemma plemma tag ppos feats pfeat head phead deprel pdeprel fillpred pred",
+    "conll-2009": (
+        "id form lemma plemma tag ppos feats pfeat head phead deprel pdeprel fillpred pred"
+    ),
     "malt-tab": "form tag head deprel",
 }
 """The columns of each format."""

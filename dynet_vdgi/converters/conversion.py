@@ -52,7 +52,8 @@ _DELIMITERS = "\t,;"
 class ConversionSettings:
     """How the user wants files to be read; "" and nothing stand for what the file says.
 
-    language: of translations of which the file does not say it. roles: of tiers and markers, by name.
+    language: of translations of which the file does not say it. roles: of tiers and markers, by
+    name.
     upos: UPOS by a file's own tags.
     """
 
@@ -68,7 +69,8 @@ class ConversionSettings:
 class Converted:
     """What was made of a file; `losses` is a line for each kind of loss.
 
-    names: of the tiers, their types, or the markers that are there; empty unless the user has named some.
+    names: of the tiers, their types, or the markers that are there; empty unless the user has named
+    some.
     uses_table: whether a word has a tag of the user's table.
     """
 

@@ -184,7 +184,8 @@ def _tiers_in_order(tiers: Mapping[str, Tier], name: str) -> list[Tier]:
 
 
 def _adopt(tiers: Mapping[str, Tier]) -> None:
-    """Puts tiers of words, translations and notes that stand alone below the text of their speaker."""
+    """Puts tiers of words, translations and notes that stand alone below the text
+    of their speaker."""
     roots = [tier for tier in tiers.values() if tier.parent not in tiers]
     texts = [tier for tier in roots if tier.role in (TEXT, NAME)]
     for tier in roots:
@@ -252,7 +253,8 @@ def _annotations_below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
 
 
 def _annotations_in_order(annotations: Sequence[Annotation]) -> list[Annotation]:
-    """Annotations by their times or, without, each after the one that it names as its previous one."""
+    """Annotations by their times or, without,
+    each after the one that it names as its previous one."""
     if all(one.begin is not None for one in annotations):
         return sorted(annotations, key=lambda one: one.begin or 0.0)
     keys = {one.key for one in annotations}
@@ -270,7 +272,8 @@ def _annotations_in_order(annotations: Sequence[Annotation]) -> list[Annotation]
 
 
 def _add_unread(order: Sequence[Tier], units: Sequence[Tier], losses: Losses) -> None:
-    """Counts the annotations of tiers that have no role, or nothing above them that is a sentence."""
+    """Counts the annotations of tiers that have no role,
+    or nothing above them that is a sentence."""
     read = {tier.key for tier in units}
     for tier in order:  # parents first
         if tier.parent in read and tier.role:
@@ -394,7 +397,8 @@ def _word(one: Annotation, tiers: Mapping[str, Tier], below: Below, losses: Loss
 def _add_parallel(
     words: Sequence[GlossedWord], key: str, tiers: Mapping[str, Tier], below: Below, losses: Losses
 ) -> None:
-    """Adds lemmas, tags and glosses from tiers beside the words', if they have one for each word."""
+    """Adds lemmas, tags and glosses from tiers beside the words',
+    if they have one for each word."""
     for name, ones in below.get(key, {}).items():
         role = tiers[name].role
         if role not in ("lemma", "pos", "gloss"):

@@ -155,7 +155,8 @@ def words_fitted_to_text(words: Sequence[GlossedWord], text: str) -> list[Glosse
     """The words with the spaces, the capitals and the further marks of a text; None: they are not
     its words.
 
-    >>> [word.form for word in words_fitted_to_text([GlossedWord("go"), GlossedWord("home")], "Go, home!") or ()]
+    >>> words = words_fitted_to_text([GlossedWord("go"), GlossedWord("home")], "Go, home!")
+    >>> [word.form for word in words or ()]
     ['Go', ',', 'home', '!']
     """
     fit: list[GlossedWord] = []
@@ -313,7 +314,8 @@ def blocks(
 ) -> Iterator[tuple[str, int]]:
     """CoNLL-U of each sentence, and the number of its words.
 
-    names: of the sentences before, to which these are added, with the number of sentences that wanted each.
+    names: of the sentences before, to which these are added, with the number of sentences that
+    wanted each.
     document: what the file is called; it begins the name of a sentence whose text has no name.
 
     Raises: DataError, with the line, a sentence with more words than the limit.

@@ -67,7 +67,8 @@ def add_morphs(word: GlossedWord, morphs: Sequence[Morph], losses: Losses) -> No
 
 
 def _joint(one: Morph, other: Morph) -> str:
-    """What stands between two morphs: the sign that one of them has at that end, or by their kinds."""
+    """What stands between two morphs: the sign that one of them has at that end,
+    or by their kinds."""
     for sign in (one.form[-1:], other.form[:1]):
         if sign and sign in _JOINTS:
             return sign

@@ -13,14 +13,21 @@ TEXT, WORDS, MORPHS, NAME, OUTER = "text", "words", "morphs", "name", "outer"
 
 _NAMES = {
     NAME: "ref reference segnum id rf",
-    TEXT: "tx text txt orth ortho orthography utterance utterances utt transcription transcript trs transc "
-    "phrase phrases sentence sentences sent default po baseline speech",
-    WORDS: "word words wd w token tokens tok wordform wordforms mot mots palabra palabras slovo wort",
+    TEXT: (
+        "tx text txt orth ortho orthography utterance utterances utt transcription transcript trs "
+        "transc phrase phrases sentence sentences sent default po baseline speech"
+    ),
+    WORDS: (
+        "word words wd w token tokens tok wordform wordforms mot mots palabra palabras slovo wort"
+    ),
     "lemma": "lemma lemmas lem lemme lexeme lx cf",
     MORPHS: "mb morph morphs morpheme morphemes morphem mseg mot-morph segmentation",
     "gloss": "ge gl gls gloss glosses glossing glosa glose mgloss",
     "pos": "ps pos postag cat category xpos upos tag tags msa wordclass",
-    "translation": "ft free translation translations trans trad traduction traduccion translat tr fta freetrans",
+    "translation": (
+        "ft free translation translations trans trad traduction traduccion "
+        "translat tr fta freetrans"
+    ),
     "literal": "lt lit literal",
     "note": "note notes nt comment comments com cm remark remarks",
 }
@@ -66,7 +73,8 @@ _DIVIDED = {"Symbolic_Subdivision", "Time_Subdivision", "Included_In"}
 
 
 class Annotation(NamedTuple):
-    """A value on a tier: with times, in ms, or the annotation above it; None for what is missing."""
+    """A value on a tier: with times, in ms, or the annotation above it;
+    None for what is missing."""
 
     key: str
     value: str
@@ -94,7 +102,8 @@ class Tier:
 
 
 def language_of(tier: Tier, language: str) -> str:
-    """The code of the language of a translation: as the tier says, or its name; else the one given."""
+    """The code of the language of a translation: as the tier says, or its name;
+    else the one given."""
     if tier.language:
         return tier.language
     in_flex = _FLEX.search(tier.key)

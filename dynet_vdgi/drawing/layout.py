@@ -16,7 +16,8 @@ NO_ARC = -1
 """Stands in heads for one that is not drawn; sentences call it FREE."""
 
 PLAIN, RIGHT, WRONG, MISSED = "plain", "right", "wrong", "missed"
-"""Kinds of arcs: all plain without gold heads; `MISSED` are the gold arcs replaced by a wrong one."""
+"""Kinds of arcs: all plain without gold heads;
+`MISSED` are the gold arcs replaced by a wrong one."""
 
 MEANING = {RIGHT: "right", WRONG: "wrong", MISSED: "gold, missed"}
 
@@ -67,9 +68,10 @@ class DrawnTree(NamedTuple):
     """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note
     below it.
 
-    Heads may be NO_ARC, which draws no arc, and need not be a tree. `relations` are written over the arcs; empty:
-    none. `sure`: probability that each head is right, None if it is unknown; it has no effect with gold heads.
-    `tokens` are multiword tokens, `empty` empty nodes, and `faults` say why the heads are no tree.
+    Heads may be NO_ARC, which draws no arc, and need not be a tree. `relations` are written over
+    the arcs; empty: none. `sure`: probability that each head is right, None if it is unknown; it
+    has no effect with gold heads. `tokens` are multiword tokens, `empty` empty nodes, and `faults`
+    say why the heads are no tree.
     """
 
     forms: Sequence[str]

@@ -188,7 +188,8 @@ class _Picture:
         tip = [(end, base), (end - _TIP_HALF, back), (end + _TIP_HALF, back)]
         points = " ".join(f"{_number(x)},{_number(y)}" for x, y in tip)
         self._lines.append(
-            f'<g class="vdgi-arc vdgi-{arc.kind}" data-head="{arc.head}" data-dependent="{arc.dependent}">'
+            f'<g class="vdgi-arc vdgi-{arc.kind}" data-head="{arc.head}" '
+            f'data-dependent="{arc.dependent}">'
             f'{_stroke(arc.kind, steps)}<polygon points="{points}" fill="{colour}"/></g>'
         )
 
@@ -261,7 +262,8 @@ def _empty_nodes(tree: DrawnTree) -> str:
 def _start_tag(width: float, height: float, attributes: str) -> str:
     size = f"{_number(width)} {_number(height)}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="vdgi-tree"{attributes} width="{_number(width)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="vdgi-tree"{attributes} '
+        f'width="{_number(width)}" '
         f'height="{_number(height)}" viewBox="0 0 {size}" font-family="system-ui, sans-serif">'
     )
 

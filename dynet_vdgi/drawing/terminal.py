@@ -168,7 +168,8 @@ class _Canvas:
 
 
 def _drawing(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> list[str]:
-    """Words one below the other, with numbers and tags; to the right lines, then the written arcs."""
+    """Words one below the other, with numbers and tags;
+    to the right lines, then the written arcs."""
     digits = max(len(row.number) for row in rows)
     tag_limit = width // 5
     # room for the numbers of two heads

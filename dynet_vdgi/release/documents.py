@@ -56,7 +56,8 @@ _COUNTED = re.compile(r"[0-9]+(?:-[0-9]+)*")
 
 @dataclass
 class ReleasedSentence:
-    """A sentence of a release: its lines without sent_id, and where they end in an annotated file."""
+    """A sentence of a release: its lines without sent_id,
+    and where they end in an annotated file."""
 
     path: str
     last: int
@@ -234,9 +235,15 @@ class RepeatedSentences:
         return 2 * self.number >= self.of
 
     def __str__(self) -> str:
-        place = f"the first: {self.example.identity[0][:60]!r}, {self.example.path}:{self.example.first}"
+        place = (
+            f"the first: {self.example.identity[0][:60]!r}, "
+            f"{self.example.path}:{self.example.first}"
+        )
         number = counted(self.number, "sentence")
-        return f"{number} of the document {self.document!r} with name and words of {self.earlier!r} ({place})"
+        return (
+            f"{number} of the document {self.document!r} with name and words of {self.earlier!r} "
+            f"({place})"
+        )
 
 
 def repeated_sentences(
@@ -261,7 +268,10 @@ def repeated_sentences(
 def name_sentences(
     documents: Mapping[str, Sequence[ReleasedSentence]], earlier: Mapping[str, Collection[str]]
 ) -> None:
-    """Gives each sentence a name of its own; `earlier`: by document, the names in the last release."""
+    """Gives each sentence a name of its own.
+
+    earlier: the names in the last release, by document.
+    """
     taken, used = {name for document in documents for name in earlier.get(document, ())}, set[str]()
     for document, sentences in documents.items():
         for sentence in sentences:

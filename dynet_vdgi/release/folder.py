@@ -52,7 +52,8 @@ class TreebankRelease:
     renamed: Sequence[ReleasedSentence]  # whose sent_id UD would not take
 
     def write(self) -> list[str]:
-        """Writes what has changed, removes parts without sentences, and returns the names of both."""
+        """Writes what has changed, removes parts without sentences,
+        and returns the names of both."""
         with files.writing(self.folder):
             (self.folder / VALUES).parent.mkdir(parents=True, exist_ok=True)
         changed = [

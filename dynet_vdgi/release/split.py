@@ -73,7 +73,8 @@ def _documents_filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]
 
 
 def size_fault(sentences: int, words: int) -> str:
-    """What a treebank lacks that UD takes at all, since its release 2.10; "" if it is large enough."""
+    """What a treebank lacks that UD takes at all, since its release 2.10;
+    "" if it is large enough."""
     if sentences >= LEAST_SENTENCES and words >= LEAST_WORDS:
         return ""
     least = f"{LEAST_SENTENCES} sentences and {LEAST_WORDS} words"

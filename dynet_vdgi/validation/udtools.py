@@ -75,7 +75,10 @@ def unknown_language_message(code: str) -> str:
     be errors."""
     other = code_in_ud(code)
     meant = f" ({other}?)" if other else ""
-    return f"udtools knows no language {code}{meant}; --lang ud, or --level 3, checks what holds in every language"
+    return (
+        f"udtools knows no language {code}{meant}; --lang ud, or --level 3, "
+        "checks what holds in every language"
+    )
 
 
 class Message(NamedTuple):

@@ -1,11 +1,12 @@
 """Two annotations of one text made into a third: what is different, and which side somebody has
 taken.
 
-The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as a whole
-(`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what the first file
-has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi annotate`: `HeadBy=NAME` and
-so on; what both annotators have set alike has both names, `HeadBy=ben,anna`. DEPS, empty nodes, MISC and
-comments that only one file has are kept; where both have others, the first file's.
+The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are
+taken as a whole (`TOKENS`); elsewhere each column of each word is decided on its own. Until then
+the result has what the first file has, and says so in MISC: `Differs=head,deprel`. What was decided
+has the marks of `vdgi annotate`: `HeadBy=NAME` and so on; what both annotators have set alike has
+both names, `HeadBy=ben,anna`. DEPS, empty nodes, MISC and comments that only one file has are kept;
+where both have others, the first file's.
 
 Decisions are in a journal beside the result before they count; the result is always replaced as a
 whole.

@@ -31,7 +31,8 @@ N_FREQUENT, TAGS_WITH_FREQUENT_LEMMAS = 5, ("ADP", "AUX", "DET", "PART", "PRON",
 """So many lemmas of these tags are offered for any of their words: of `is`, no ending tells."""
 
 NO_CHANGE = ("", ""), 0
-"""Of the beginnings of a form and its lemma; in other languages one of them may change the other."""
+"""Of the beginnings of a form and its lemma;
+in other languages one of them may change the other."""
 
 MOST_LETTERS_OFF = 4
 """Letters that may be taken off a form to offer the rest as a lemma."""

@@ -42,7 +42,8 @@ MOST_TEXT = 2000
 """Number of sentences used without trees; of a longer file every second, third and so on."""
 
 MOST_NEW = 0.05
-"""Share of the words that may be new or others before the knowledge of the text is gathered again."""
+"""Share of the words that may be new or others before the knowledge of the text
+is gathered again."""
 
 N_CHOSEN_AHEAD = 50
 """Number of sentences that are chosen in advance."""
@@ -204,7 +205,8 @@ def _compatible_heads(heads: Sequence[int]) -> tuple[int, ...]:
 
 
 def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
-    """Learns from the text and from confirmed arcs; unconfirmed heads are FREE and relations "_"."""
+    """Learns from the text and from confirmed arcs;
+    unconfirmed heads are FREE and relations "_"."""
     with_arcs = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
     settings = knowledge.course.settings
     parser = settings.learner().fit(knowledge.text, with_arcs, knowledge.base, knowledge.votes)
@@ -261,7 +263,8 @@ class Lessons:
 def next_ones(
     sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = N_CHOSEN_AHEAD
 ) -> list[int]:
-    """The ids of sentences to correct next, the most useful first; those without a guess are done."""
+    """The ids of sentences to correct next, the most useful first;
+    those without a guess are done."""
     ids = list(guesses)
     chosen = choose(
         [sentences[k] for k in ids],

@@ -5,10 +5,12 @@ A part is a letter or, where the XPOS has them, what stands between marks, as in
 XPOS of the most similar features is taken, and each of its parts is chosen again:
 
 * by naive Bayes over the words that have as many parts: by each feature that they have or have not;
-* then, a part that is the beginning of a value becomes the beginning of the value now, as m in Ncms of Gender=Masc.
+* then, a part that is the beginning of a value becomes the beginning of the value now, as m in Ncms
+  of Gender=Masc.
 
->>> masculine = {Described("Ncms", "Gender=Masc|Number=Sing"): 2, Described("Ncmp", "Gender=Masc|Number=Plur"): 1}
->>> composed_xpos("Gender=Fem|Number=Plur", masculine)
+>>> singular = Described("Ncms", "Gender=Masc|Number=Sing")
+>>> plural = Described("Ncmp", "Gender=Masc|Number=Plur")
+>>> composed_xpos("Gender=Fem|Number=Plur", {singular: 2, plural: 1})
 'Ncfp'
 """
 

@@ -93,7 +93,8 @@ def _begin() -> None:
 def _serve_lessons(
     questions: Connection, models: Connection, course: Course | None, tagger: str | None
 ) -> None:
-    """Answers each question by the lesson that `learn` makes of it, and forwards the model learnt."""
+    """Answers each question by the lesson that `learn` makes of it,
+    and forwards the model learnt."""
     _begin()
     with suppress(OSError):
         os.nice(NICENESS)

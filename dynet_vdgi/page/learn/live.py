@@ -243,8 +243,8 @@ class Live:
     ) -> list[int]:
         """See `Session.change`; the change is on the disk on return.
 
-        After some changes the rest of the sentence is parsed again, and `parsed_sentence` waits for this;
-        but no sentence is after a change of many words.
+        After some changes the rest of the sentence is parsed again, and `parsed_sentence` waits for
+        this; but no sentence is after a change of many words.
         """
         by_id = self.session.text.by_id
         before = _n_words_tagged(by_id.get(number))

@@ -32,7 +32,8 @@ class _Asked(NamedTuple):
 
 
 class RecentChoices:
-    """The choices of sentences by their ids, the latest at the end; `helpers` are asked for them."""
+    """The choices of sentences by their ids, the latest at the end;
+    `helpers` are asked for them."""
 
     def __init__(self, helpers: Helpers) -> None:
         self._helpers = helpers

@@ -1,4 +1,5 @@
-"""Splits to offer for a word: as other words of the text are split, and at apostrophes and hyphens."""
+"""Splits to offer for a word: as other words of the text are split,
+and at apostrophes and hyphens."""
 
 from __future__ import annotations
 

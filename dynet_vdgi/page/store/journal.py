@@ -56,7 +56,8 @@ class Journal:
     Raises:
         InUseError: another process has the journal.
         UsageError: it cannot be opened, is a link, or is no regular file.
-        DataError: the file is no journal, one of another format, or a line before the last is damaged.
+        DataError: the file is no journal, one of another format, or a line before the last is
+            damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -114,7 +115,8 @@ class Journal:
                 if number == 1 and "journal" not in record:
                     raise _not_a_journal(self.path)
                 if number == 1 and record["journal"] != FORMAT:
-                    message = f"the journal is of another version of dynet_vdgi (format {record['journal']})"
+                    version = f"another version of dynet_vdgi (format {record['journal']})"
+                    message = f"the journal is of {version}"
                     hint = (
                         "end that work there, or move it away to go on from the file as it stands"
                     )

@@ -6,13 +6,16 @@ session, the file now.
 
 1. A sentence that only the other program has changed, added or removed is as the file has it now.
 2. A sentence that only the session has changed stays as the session has it.
-3. A sentence that both have changed is a contradiction, which only a person can resolve: nothing is taken over.
+3. A sentence that both have changed is a contradiction, which only a person can resolve: nothing is
+   taken over.
 4. So is a confirmed head or relation that the other program has changed.
 5. Guesses beside confirmed arcs are no change of a sentence, because no journal has them.
 6. Marks that it has removed come back: what was confirmed stays confirmed.
-7. A sentence keeps its number if it stands in the same place or has the same name; so do its words if their forms stay.
-8. Of the last five states that were announced in the journal, and perhaps never written, the one that has the
-   most sentences in common with the file now is the one that the other program started from.
+7. A sentence keeps its number if it stands in the same place or has the same name; so do its words
+   if their forms stay.
+8. Of the last five states that were announced in the journal, and perhaps never written, the one
+   that has the most sentences in common with the file now is the one that the other program started
+   from.
 9. The result is one change in the journal, which no undo takes back.
 
 With letters for sentences, the session has changed b, and the other program has added d and removed
@@ -138,7 +141,8 @@ def _likest_writing(
 
 
 class _Contradiction(Exception):
-    """What the other program has changed against the session, in a sentence of the file by place."""
+    """What the other program has changed against the session,
+    in a sentence of the file by place."""
 
     def __init__(self, place: int, what: str, word: int = 0) -> None:
         super().__init__(what)
@@ -218,7 +222,8 @@ def _arc_with_marks(arc: MarkedArc, before: MarkedArc) -> MarkedArc:
 
 
 def _confirmed_lines(marked: MarkedSentence) -> str:
-    """A sentence as in the file, but without guesses beside confirmed arcs, which no journal has."""
+    """A sentence as in the file, but without guesses beside confirmed arcs,
+    which no journal has."""
     text = file_block(marked)
     if HEAD_BY not in text and LABEL_BY not in text:
         return text

@@ -62,8 +62,11 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
 def sentences_by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     """The sentences of a text by the rule of this module; `lines`: its lines.
 
-    >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in sentences_by_rule(text)]
-    [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
+    >>> text = "He left (late). Why?"
+    >>> for sentence in sentences_by_rule(text):
+    ...     print([text[token.start:token.end] for token in sentence.tokens])
+    ['He', 'left', '(', 'late', ')', '.']
+    ['Why', '?']
     """
     seen = Seen.of(text)
     whole_spans = [(match.start, match.end) for match in wholes(seen.text)]

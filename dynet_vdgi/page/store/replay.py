@@ -1,4 +1,5 @@
-"""The text as a journal tells it: its beginning, and the changes since, made one after the other."""
+"""The text as a journal tells it: its beginning, and the changes since,
+made one after the other."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ from dynet_vdgi.page.text.sentence_state import ChangeError, SentenceState, conf
 from dynet_vdgi.system import files
 
 LARGE, TIMES = 10_000_000, 4
-"""Bytes of a journal, and more in sizes of the file, above which it is shortened at an orderly end."""
+"""Bytes of a journal, and more in sizes of the file,
+above which it is shortened at an orderly end."""
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -70,7 +71,8 @@ class Session:
     `given` says whether trees in a file without marks are right, or guessed by a program.
 
     Raises:
-        UsageError: another process annotates or changes the file, or `given` is missing or has no effect.
+        UsageError: another process annotates or changes the file, or `given` is missing or has no
+            effect.
         DataError: file or journal are malformed or do not belong together.
     """
 
@@ -301,7 +303,8 @@ class Session:
 
         Raises:
             JournalError: the journal cannot be written; the file is unchanged.
-            UnwrittenError: the file cannot be written; it is unchanged, and the journal has everything.
+            UnwrittenError: the file cannot be written; it is unchanged, and the journal has
+                everything.
         """
         self.is_unsaved = False
         try:
@@ -332,7 +335,8 @@ class Session:
         return True
 
     def _content(self) -> str:
-        """The sentences as they are to be in the file; only changed sentences are formatted again."""
+        """The sentences as they are to be in the file;
+        only changed sentences are formatted again."""
         blocks = []
         for marked in list(self.sentences):  # may change while this runs in a thread
             state = marked.state
@@ -359,8 +363,8 @@ class Session:
         """Sets `fault` if another program has changed the file; the caller has the guard."""
         if not self.fault and self._file.is_changed_by_others():
             self.fault = (
-                f"{self.path.name} was changed by another program and is no longer saved. Your work is safe "
-                f"in {self.journal.path.name}. Quit and restart vdgi annotate."
+                f"{self.path.name} was changed by another program and is no longer saved. "
+                f"Your work is safe in {self.journal.path.name}. Quit and restart vdgi annotate."
             )
 
     def close(self) -> None:

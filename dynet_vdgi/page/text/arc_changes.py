@@ -39,8 +39,9 @@ def _change_of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> 
             named = [f"{place} {marked.forms[place - 1][:20]}" for place in error.words[:6]]
             more = ", ..." if len(error.words) > len(named) else ""
             raise ChangeError(
-                f"the words {', '.join(named)}{more} would form a circle of confirmed arcs: select one of "
-                "them whose head is wrong, and set it first or press x (not confirmed)"
+                f"the words {', '.join(named)}{more} would form a circle of confirmed arcs: "
+                "select one of them whose head is wrong, "
+                "and set it first or press x (not confirmed)"
             ) from None
         return marked.state._replace(arcs=tuple(arcs))
 
@@ -144,7 +145,8 @@ def _confirmed_arcs(marked: MarkedSentence, words: Sequence[int], by: str) -> Ar
 
 
 def finish(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """Confirms head and relation of all words but punctuation, and all tags, features and lemmas."""
+    """Confirms head and relation of all words but punctuation, and all tags,
+    features and lemmas."""
     state = _confirm_all(marked, word, value, by)
     if not marked.is_tagged:
         raise ChangeError(f"word {marked.tags.index(NO_VALUE) + 1} has no tag yet")

@@ -29,8 +29,10 @@ def joined_misc(one: str, other: str, blank: str = "") -> str:
 
     >>> joined_misc("Gloss=fort|Entity=(e1-place", "Entity=e1)|Gloss=day|Lang=cy")
     'Gloss=fort.day|Entity=(e1-place)|Lang=cy'
-    >>> joined("Translit=a", "Translit=b", " "), joined("Ref=1", "Ref=2"), joined_misc("Ref=1", "Ref=1")
-    ('Translit=a b', 'Ref=1,2', 'Ref=1')
+    >>> joined_misc("Translit=a", "Translit=b", " ")
+    'Translit=a b'
+    >>> joined_misc("Ref=1", "Ref=2"), joined_misc("Ref=1", "Ref=1")
+    ('Ref=1,2', 'Ref=1')
     """
     parts = [part for part in one.split("|") if part != NO_VALUE]
     places: dict[str, int] = {}

@@ -122,7 +122,8 @@ class MarkedSentence:
         self.arcs = tuple([arc if arc.head_by else headless_arc(arc) for arc in self.arcs])
 
     def _attach_punctuation(self) -> None:
-        """Guesses heads of opened punctuation where all other words have heads: nothing else would."""
+        """Guesses heads of opened punctuation where all other words have heads:
+        nothing else would."""
         bare = self.shown_heads()
         if not self.opened or UNSET not in self.heads or UNSET in bare or bare.count(0) != 1:
             return
@@ -288,7 +289,8 @@ class MarkedSentence:
 
     @property
     def is_held(self) -> bool:
-        """True if somebody has worked on the whole tree: then only some changes cause a new parse."""
+        """True if somebody has worked on the whole tree:
+        then only some changes cause a new parse."""
         return (self.is_worked_on or self.is_touched) and UNSET not in self.heads
 
     def confirmed_sentence(self) -> Sentence:
@@ -328,7 +330,8 @@ class MarkedSentence:
         self.version += before != self.columns
 
     def guess_with_tags_shown(self, guess: TagGuess) -> TagGuess:
-        """A guess that changes nothing that is shown, but says something of words without any tag."""
+        """A guess that changes nothing that is shown,
+        but says something of words without any tag."""
         unknown = (NO_VALUE, 0.0, NO_VALUE, NO_VALUE, NO_VALUE)
         old_words = self.guessed_tags.words or [unknown] * len(self)
         words = []
@@ -346,12 +349,13 @@ class MarkedSentence:
         return is_new
 
     def is_undescribed(self, place: int) -> bool:
-        """Whether nobody has said anything of the tag and features of the word at a place, from 0."""
+        """Whether nobody has said anything of the tag and features of the word at a place,
+        from 0."""
         return is_undescribed(self.state.columns[place])
 
     def put_guesses(self, new: ColumnGuesses) -> None:
-        """Adopts XPOS, FEATS and lemmas ("": none) of words, each for what `guess_key` gives of a word
-        now."""
+        """Adopts XPOS, FEATS and lemmas ("": none) of words, each for what `guess_key` gives of a
+        word now."""
         if new:
             self.column_guesses = {**self.column_guesses, **new}
             self.version += 1

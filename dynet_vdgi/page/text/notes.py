@@ -68,8 +68,8 @@ def sentence_note(marked: MarkedSentence) -> str:
 
 
 def set_comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """Sets a comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en
-    =` removes it."""
+    """Sets a comment of a sentence, `text_en = The dogs bark.`, in place of others of this key;
+    `text_en =` removes it."""
     match = _COMMENT.fullmatch(" ".join(value.split())) if type(value) is str else None
     if word or match is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
         raise ChangeError(

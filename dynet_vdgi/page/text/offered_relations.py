@@ -1,4 +1,4 @@
-"""The text that the page annotates: its sentences, their order and search, the relations on offer."""
+"""Relations of a file: which are accepted, and which are offered for a word first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.messages import did_you_mean
 
 _FREQUENT = """
-nsubj obl case advmod nmod obj det conj amod aux cc mark advcl discourse compound acl xcomp parataxis cop
-ccomp flat nummod expl iobj appos fixed vocative dislocated reparandum csubj orphan clf list goeswith dep root
-punct
+nsubj obl case advmod nmod obj det conj amod aux cc mark advcl discourse compound acl xcomp
+parataxis cop ccomp flat nummod expl iobj appos fixed vocative dislocated reparandum csubj orphan
+clf list goeswith dep root punct
 """
 
 RANKS = {relation: rank for rank, relation in enumerate(_FREQUENT.split())}
@@ -23,10 +23,11 @@ RANKS = {relation: rank for rank, relation in enumerate(_FREQUENT.split())}
 that hardly anybody sets by hand."""
 
 _USUAL = """
-acl:relcl nmod:poss nsubj:pass aux:pass flat:name obl:agent obl:arg advmod:emph compound:prt flat:foreign obl:tmod
-csubj:pass expl:pv nsubj:outer compound:svc cc:preconj compound:redup nsubj:cop compound:lvc det:poss expl:pass
-obl:lmod obl:mod csubj:cop advmod:neg advcl:cmp aux:neg csubj:outer nummod:gov advcl:cleft advcl:relcl compound:nn
-det:numgov expl:impers nmod:tmod xcomp:ds advmod:lmod obj:agent obl:cmp parataxis:insert
+acl:relcl nmod:poss nsubj:pass aux:pass flat:name obl:agent obl:arg advmod:emph compound:prt
+flat:foreign obl:tmod csubj:pass expl:pv nsubj:outer compound:svc cc:preconj compound:redup
+nsubj:cop compound:lvc det:poss expl:pass obl:lmod obl:mod csubj:cop advmod:neg advcl:cmp aux:neg
+csubj:outer nummod:gov advcl:cleft advcl:relcl compound:nn det:numgov expl:impers nmod:tmod xcomp:ds
+advmod:lmod obj:agent obl:cmp parataxis:insert
 """
 
 USUAL = _USUAL.split()

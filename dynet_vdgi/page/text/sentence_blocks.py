@@ -1,4 +1,5 @@
-"""Annotated sentences as CoNLL-U: read with heads, relations and marks, and written in four forms."""
+"""Annotated sentences as CoNLL-U: read with heads, relations and marks,
+and written in four forms."""
 
 from __future__ import annotations
 

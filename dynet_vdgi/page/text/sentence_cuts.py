@@ -22,7 +22,8 @@ _OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar|global\.columns)\b.*")
 
 
 def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLayout:
-    """Cuts a sentence before a word; returns the second part, whose sent_id is none of those taken."""
+    """Cuts a sentence before a word; returns the second part,
+    whose sent_id is none of those taken."""
     place = layout.words.index(word)
     if place == 0:
         raise ChangeError("a sentence cannot be cut before its first word")

@@ -94,7 +94,8 @@ def is_undescribed(word: MarkedColumns) -> bool:
 
 
 def headless_arc(arc: MarkedArc) -> MarkedArc:
-    """The arc without its head; a relation that somebody has confirmed stays, but for the root's."""
+    """The arc without its head; a relation that somebody has confirmed stays,
+    but for the root's."""
     return (
         MarkedArc(label=arc.label, label_by=arc.label_by)
         if arc.label_by and arc.label != "root"
@@ -130,7 +131,10 @@ def label_fault(text: Any) -> str:
 
 
 def state_in(text: str, source: Source) -> SentenceState:
-    """The state that a block of a sentence with these lines gives. Raises: LookupError, ValueError."""
+    """The state that a block of a sentence with these lines gives.
+
+    Raises: LookupError, ValueError.
+    """
     lines = text.rstrip("\n").split("\n")
     n_more = n_comments(lines) - n_comments(source.lines)
     arcs, columns = zip(*(_parts(lines[row + n_more].split("\t")) for row in source.rows))

@@ -197,7 +197,8 @@ def parts_of_misc(misc: str, prefixes: tuple[str, ...]) -> str:
 
 
 def join(layout: SentenceLayout, word: Word) -> None:
-    """Joins a word with the next one; its head is the head of the one that is not below the other."""
+    """Joins a word with the next one;
+    its head is the head of the one that is not below the other."""
     place = layout.words.index(word)
     if place + 1 == len(layout.words):
         raise ChangeError("there is no next word to join with")

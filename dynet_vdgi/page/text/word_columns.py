@@ -31,7 +31,8 @@ _EXPECTED = (
 )
 
 NO_TEXT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
-"""Characters that no form, lemma or note may have: line ends, other controls, halves of characters."""
+"""Characters that no form, lemma or note may have:
+line ends, other controls, halves of characters."""
 
 
 class Column(NamedTuple):
@@ -100,13 +101,17 @@ def misc_value(value: Any) -> str:
         if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_set_elsewhere(part)
     ]
     if not _is_text(value) or wrong:
-        message = "expected such as Gloss=dog|Translit=inu; spaces, notes and who confirmed what are set elsewhere"
+        message = (
+            "expected such as Gloss=dog|Translit=inu; spaces, "
+            "notes and who confirmed what are set elsewhere"
+        )
         raise ChangeError(
             f"{wrong[0] if wrong else str(value)[:30]!r} cannot be in MISC ({message})"
         )
     if repeated := [key for k, key in enumerate(keys) if key in keys[:k]]:
         raise ChangeError(
-            f"{repeated[0]} is there twice in MISC: write its values as one, such as Gloss=dog,hound"
+            f"{repeated[0]} is there twice in MISC: write its values as one, "
+            "such as Gloss=dog,hound"
         )
     return value or NO_VALUE
 
@@ -184,4 +189,5 @@ COLUMNS = {
     "lemma": Column("lemma", "lemma", lemma_value, "lemma_by"),
     "misc": _Misc("MISC", "", misc_value),
 }
-"""The columns that can be changed, by kind of change; one that is added here is on the page, too."""
+"""The columns that can be changed, by kind of change;
+one that is added here is on the page, too."""

@@ -22,7 +22,8 @@ MOST_BYTES = 16_384
 """Maximal bytes of a request's body."""
 
 HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -115,7 +116,8 @@ class Guard:
         if not hmac.compare_digest(path[: len(self._begin)], self._begin):
             return (
                 404,
-                "no such page; if the program was started again, open the address that it has printed",
+                "no such page; if the program was started again, "
+                "open the address that it has printed",
             )
         if method == "POST" and "origin" not in headers:
             return 403, "no origin"

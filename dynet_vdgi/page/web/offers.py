@@ -47,8 +47,8 @@ def offered_relations(
 def offered_values(
     marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None
 ) -> list[str]:
-    """The values to offer for a word's column, one of `GUESSED_COLUMNS`: by words of the same ending, and
-    by the tagger.
+    """The values to offer for a word's column, one of `GUESSED_COLUMNS`: by words of the same
+    ending, and by the tagger.
 
     Features are also those of other languages.
 

@@ -127,7 +127,8 @@ def _doubts(marked: MarkedSentence, query: str) -> str | None:
 
 
 def _first_problem(marked: MarkedSentence, query: str, listed: Collection[str] = ()) -> str | None:
-    """Where nobody has worked, only what is wrong with the file's tree: the rest is the parser's."""
+    """Where nobody has worked, only what is wrong with the file's tree:
+    the rest is the parser's."""
     problems = problems_of(marked, listed) if marked.is_touched else problems_of_opened(marked)
     return _first_with((problem.text for problem in problems), query)
 

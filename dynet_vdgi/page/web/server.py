@@ -112,7 +112,8 @@ register_url_convertor("number", NumberConvertor())
 
 
 class Page:
-    """The requests of a page; the methods named in GETS and POSTS answer what goes by their names."""
+    """The requests of a page; the methods named in GETS and POSTS answer what goes
+    by their names."""
 
     FIRST = "index.html"  # the file that the address without a name shows
     GETS: tuple[str, ...] = ()  # such as `state`, or `sentence/{number:number}`
@@ -252,7 +253,8 @@ def announcing(opens_browser: bool) -> Iterator[Callable[[str], None]]:
                 there = escape(address)
                 page.touch(0o600)
                 page.write_text(
-                    f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Annotate</title>\n'
+                    '<!DOCTYPE html>\n<html lang="en"><head><meta '
+                    'charset="utf-8"><title>Annotate</title>\n'
                     f'<meta name="referrer" content="no-referrer">\n'
                     f'<meta http-equiv="refresh" content="0; url={there}">\n'
                     f'</head><body><p><a href="{there}">The page</a></p></body></html>\n',

@@ -88,7 +88,8 @@ def _translation(marked: MarkedSentence) -> tuple[str, str]:
 
 
 def translation_key(text: AnnotatedText, number: int) -> str:
-    """The name of a sentence's translation or, without one, of the nearest before it, or after it."""
+    """The name of a sentence's translation or, without one, of the nearest before it,
+    or after it."""
     before = text.sentences[max(0, number - NEAR) : number + 1]
     near = [*before[::-1], *text.sentences[number + 1 : number + 1 + NEAR]]
     return next(filter(None, (_translation(marked)[0] for marked in near)), "text_en")
