@@ -144,12 +144,19 @@ def _sentences(doc: Doc) -> Iterator[list[Token]]:
 
 def _sentence(words: list[Token]) -> Sentence:
     """The words with what spaCy knows of them."""
-    columns = (
-        (token.text, token.pos_, token.tag_, token.lemma_, str(token.morph)) for token in words
+    return Sentence(
+        tuple([token.text or UNKNOWN for token in words]),
+        tuple([token.pos_ or UNKNOWN for token in words]),
+        xpos=_column_or_none([token.tag_ for token in words]),
+        lemmas=_column_or_none([token.lemma_ for token in words]),
+        feats=_column_or_none([str(token.morph) for token in words]),
     )
-    forms, tags, *others = (tuple(value or UNKNOWN for value in column) for column in zip(*columns))
-    xpos, lemmas, feats = (column if {*column} != {UNKNOWN} else () for column in others)
-    return Sentence(forms, tags, xpos=xpos, lemmas=lemmas, feats=feats)
+
+
+def _column_or_none(values: list[str]) -> tuple[str, ...]:
+    """A column of a sentence; () if spaCy knows no word's value."""
+    column = tuple([value or UNKNOWN for value in values])
+    return column if any(value != UNKNOWN for value in column) else ()
 
 
 def _set_tags(words: list[Token], sentence: Sentence) -> None:

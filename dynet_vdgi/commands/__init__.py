@@ -55,13 +55,13 @@ class HelpFormatter(argparse.HelpFormatter):
         super().__init__(prog, width=_width() - 2)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        blocks = re.split(r"\n\s*\n", text.strip("\n"))
-        return "\n\n".join(
-            "\n".join(_command(line, width) for line in block.split("\n"))
-            if block.startswith("  ")
-            else textwrap.fill(block, width, break_on_hyphens=False)
-            for block in blocks
-        )
+        blocks = []
+        for block in re.split(r"\n\s*\n", text.strip("\n")):
+            if block.startswith("  "):
+                blocks.append("\n".join(_command(line, width) for line in block.split("\n")))
+            else:
+                blocks.append(textwrap.fill(block, width, break_on_hyphens=False))
+        return "\n\n".join(blocks)
 
 
 def _command(line: str, width: int) -> str:

@@ -134,9 +134,10 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
 def _of_ten_columns(name: str) -> str:
     """The text of a file without columns after MISC, which UD's validator does not know."""
     lines = files.read_text(name, are_limited=False).split("\n")
-    extra = {
-        column: None for line in lines if has_header([line]) for column in extra_in([line], ())
-    }
+    extra: dict[str, None] = {}  # names in order
+    for line in lines:
+        if has_header([line]):
+            extra.update(dict.fromkeys(extra_in([line], ())))
     if not extra:
         return "\n".join(lines)
     logger.info("%s: columns after MISC are not validated: %s", files.shown(name), " ".join(extra))

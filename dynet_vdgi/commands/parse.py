@@ -197,6 +197,6 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     how = {"retag": arguments.retag, "notes": arguments.confidence, "lines": arguments.lines}
     steps = Steps.of(arguments.model, model, step_names, **how)
     steps.check(names)
-    if arguments.in_place and any(map(steps.is_raw, names)):
+    if arguments.in_place and any(steps.is_raw(name) for name in names):
         raise UsageError("--in-place would replace raw text: name another output")
     return steps

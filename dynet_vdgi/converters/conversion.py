@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import PurePath
 from typing import TextIO
 
@@ -97,14 +98,9 @@ def write(
     kind = reading.format or recognised_format(source, has_columns=bool(reading.columns))
     _check_options(source.name, kind, reading)
     losses = Losses(source.name)
-    tags = TagChoice(
-        (
-            word
-            for one in _utterances(source, kind, reading, Losses(source.name))
-            for word in one.words
-        ),
-        reading.upos,
-    )
+    read_first = _utterances(source, kind, reading, Losses(source.name))
+    words = chain.from_iterable(utterance.words for utterance in read_first)
+    tags = TagChoice(words, reading.upos)
     document = PurePath(path).name.partition(".")[0] if path != "-" else "text"
     n_sentences = n_words = n_without = 0
     for block, size in blocks(

@@ -133,9 +133,10 @@ def split_marks(text: str) -> list[str]:
         begin += 1
     while end > begin and text[end - 1] in _PEELED:
         end -= 1
-    runs = [_RUNS.finditer(text, 0, begin), _RUNS.finditer(text, end)]
-    before, after = [[run[0] for run in part] for part in runs]
-    return [*before, *([text[begin:end]] if end > begin else []), *after]
+    parts = [run[0] for run in _RUNS.finditer(text, 0, begin)]
+    if end > begin:
+        parts.append(text[begin:end])
+    return parts + [run[0] for run in _RUNS.finditer(text, end)]
 
 
 def words_of_text(text: str, line: int = 0) -> list[GlossedWord]:
@@ -173,7 +174,7 @@ def words_fitted_to_text(words: Sequence[GlossedWord], text: str) -> list[Glosse
         _add_marks(fit, text[place:start], word.line)
         fit.append(replace(word, form=text[start : start + size], is_joined=True))
         place = start + size
-    if any(map(_is_letter, text[place:])):
+    if any(_is_letter(character) for character in text[place:]):
         return None
     _add_marks(fit, text[place:], words[-1].line if words else 0)
     return fit
@@ -274,7 +275,7 @@ def _tag_cell(text: str, losses: Losses, word: GlossedWord) -> str:
 def _row(number: int, word: GlossedWord, tags: TagChoice, losses: Losses, *, is_last: bool) -> str:
     upos, xpos, notes = tags.of(word, losses)
     feats = "|".join(sorted(word.feats.split("|"), key=str.casefold)) if word.feats != "_" else "_"
-    if not is_feats(feats) or any(map(str.isspace, feats)):
+    if not is_feats(feats) or any(letter.isspace() for letter in feats):
         losses.add(
             "FEATS that are not Name=Value: in MISC as OrigFeats", word.line, repr(word.feats)
         )

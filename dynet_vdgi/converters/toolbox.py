@@ -169,7 +169,9 @@ def _words(block: Mapping[str, tuple[str, int]], losses: Losses) -> Iterator[Glo
             GlossedWord(piece, is_joined=n < len(pieces), line=line)
             for n, piece in enumerate(pieces, 1)
         ]
-        kernel = next((word for word in words if any(map(str.isalnum, word.form))), None)
+        kernel = next(
+            (word for word in words if any(letter.isalnum() for letter in word.form)), None
+        )
         if kernel is not None:
             add_morphs(kernel, [m._replace(form=m.form.strip(".,;:!?")) for m in morphs], losses)
         yield from words
@@ -188,19 +190,11 @@ def _groups(text: str, others: Mapping[str, str]) -> list[list[Morph]] | None:
             columns[role] = cells_of_role
     forms = top.split()
     empty = [""] * len(forms)
-    morphs = [
-        Morph(form, *cells)
-        for form, *cells in zip(
-            forms,
-            columns.get("mgloss", empty),
-            columns.get("lemma", forms),
-            columns.get("pos", empty),
-        )
-    ]
+    glosses, tags = columns.get("mgloss", empty), columns.get("pos", empty)
+    lemmas = columns.get("lemma", forms if has_morphs else empty)
+    morphs = [Morph(*cells) for cells in zip(forms, glosses, lemmas, tags)]
     if not has_morphs:
-        return [
-            [morph._replace(lemma="" if "lemma" not in others else morph.lemma)] for morph in morphs
-        ]
+        return [[morph] for morph in morphs]
     owners = _owners(text, top)
     if owners is None:
         return None

@@ -175,8 +175,8 @@ def _drawing(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) ->
     # room for the numbers of two heads
     form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)
     labels = [(_pieces(row.form, form_limit), _pieces(row.tag, tag_limit)) for row in rows]
-    form_width = max(columns(piece) for pieces, _ in labels for piece in pieces)
-    tag_width = max(columns(piece) for _, pieces in labels for piece in pieces)
+    form_width = max(_widest(pieces) for pieces, _ in labels)
+    tag_width = max(_widest(pieces) for _, pieces in labels)
     room = width - digits - form_width - tag_width - 3
 
     branches = _branches(arcs)
@@ -185,11 +185,11 @@ def _drawing(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) ->
     )
     n_levels = min(max(levels, default=-1) + 1, room // 2)
     notes = _notes(arcs, branches, levels, n_levels)
-    while n_levels and 2 * n_levels + 1 + max(map(len, notes.values()), default=0) > room:
+    while n_levels and 2 * n_levels + 1 + _longest(notes.values()) > room:
         n_levels -= 1
         notes = _notes(arcs, branches, levels, n_levels)
 
-    n_lines = [max(map(len, pieces)) for pieces in labels]
+    n_lines = [max(len(of_form), len(of_tag)) for of_form, of_tag in labels]
     starts = list(accumulate(n_lines, initial=0))  # of each row's first line, and the end
     places = [start for start, row in zip(starts, rows) if row.word]
     canvas = _lines_beside(branches, levels, n_levels, [*places, starts[-1]])
@@ -200,6 +200,16 @@ def _drawing(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) ->
             line = f"{number:>{digits}} {padded(form, form_width)} {padded(tag, tag_width)} "
             lines.append(line + canvas.line(start + k, colour) + note)
     return lines
+
+
+def _widest(pieces: Iterable[str]) -> int:
+    """The columns of the widest piece."""
+    return max(columns(piece) for piece in pieces)
+
+
+def _longest(notes: Iterable[str]) -> int:
+    """The letters of the longest note; 0 without any."""
+    return max((len(note) for note in notes), default=0)
 
 
 def _lines_beside(

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 
 from dynet_vdgi.conllu import guess_marks
@@ -272,19 +272,26 @@ def name_sentences(
 
     earlier: the names in the last release, by document.
     """
-    taken, used = {name for document in documents for name in earlier.get(document, ())}, set[str]()
+    used = set[str]()
+    taken = set[str]()
+    for document in documents:
+        taken.update(earlier.get(document, ()))
     for document, sentences in documents.items():
         for sentence in sentences:
-            had = (
-                name
-                for name in sentence.names
-                if name in earlier.get(document, ()) and name not in used
-            )
-            others = (f"{sentence.names[-1]}-{k}" for k in count(2))
-            fresh = (name for name in chain(sentence.names, others) if name not in taken)
-            sentence.name = next(chain(had, fresh))
+            old_names = earlier.get(document, ())
+            had = [name for name in sentence.names if name in old_names and name not in used]
+            sentence.name = had[0] if had else _first_free(sentence.names, taken)
             used.add(sentence.name)
             taken.add(sentence.name)
+
+
+def _first_free(names: Sequence[str], taken: Collection[str]) -> str:
+    """The first of the names that is not taken; if all are, the last with a number."""
+    for name in names:
+        if name not in taken:
+            return name
+    numbered = (f"{names[-1]}-{k}" for k in count(2))
+    return next(name for name in numbered if name not in taken)
 
 
 def names_in(path: Path) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -49,11 +49,19 @@ def _xml_comment(text: str) -> str:
     return re.sub("-(?=-)", "- ", _NOT_IN_XML.sub("\ufffd", text))
 
 
+def _rows(sentences: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    """The columns of all lines but comments."""
+    for lines in sentences:
+        for line in lines:
+            if line[0] != "#":
+                yield line.split("\t")
+
+
 def size_of(sentences: Sequence[Sequence[str]]) -> dict[str, int]:
     """The numbers of sentences, tokens, words and fused, which are the tokens of several words."""
-    numbers = [line.partition("\t")[0] for lines in sentences for line in lines if line[0] != "#"]
+    numbers = [row[0] for row in _rows(sentences)]
     spans = [number.split("-") for number in numbers if "-" in number]
-    words = sum(map(str.isdigit, numbers))
+    words = sum(number.isdigit() for number in numbers)
     tokens = words - sum(int(last) - int(first) for first, last in spans)
     return {"sentences": len(sentences), "tokens": tokens, "words": words, "fused": len(spans)}
 
@@ -65,7 +73,7 @@ def counts_of(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter
         kind: defaultdict[str, Counter[str]](Counter)
         for kind in ("counts", "tags", "feats", "tags_of")
     }
-    for row in (line.split("\t") for lines in sentences for line in lines if line[0] != "#"):
+    for row in _rows(sentences):
         pairs = [("counts", "fusions", row[1])] * ("-" in row[0])
         if row[0].isdigit():
             pairs = [

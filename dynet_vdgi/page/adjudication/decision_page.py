@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -26,25 +26,18 @@ def items(part: Differing) -> list[dict[str, Any]]:
     `word` is a place in the sentence, 0: the whole of it.
     """
 
-    def words(side: Side, number: int) -> str:
-        return " ".join(side.columns[word][1] for word in side.words_in(range(number, number + 1)))
-
-    def head(side: Side, word: int) -> str:
-        place = side.heads[word]
-        if place < 0:
-            return "ROOT" if place == ROOT else "_"
-        return f"{side.columns[word][6]} {side.columns[place][1]}"
-
-    sides = list(zip(part.sides, part.numbers))
     items = []
     for key in part.keys:
         place, _, column = key.rpartition(":")
-        form, values = "", [" · ".join(words(side, n) for n in numbers) for side, numbers in sides]
-        if key != TOKENS:
-            one = part.differences[key]
-            form, values = part.sides[0].columns[one.pair.one][1], [one.one, one.other]
+        if key == TOKENS:
+            form, values = "", []
+            for side, numbers in zip(part.sides, part.numbers):
+                values.append(_text_of(side, numbers))
+        else:
+            two = part.differences[key]
+            form, values = part.sides[0].columns[two.pair.one][1], [two.one, two.other]
             if column == "head":
-                values = [head(side, word) for side, word in zip(part.sides, one.pair)]
+                values = [_head_of(side, word) for side, word in zip(part.sides, two.pair)]
         choice = part.choices.get(key)
         item = {
             "key": key,
@@ -55,6 +48,23 @@ def items(part: Differing) -> list[dict[str, Any]]:
         }
         items.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
     return items
+
+
+def _text_of(side: Side, numbers: Sequence[int]) -> str:
+    """The words of a side's sentences with these numbers."""
+    sentences = []
+    for number in numbers:
+        words = side.words_in(range(number, number + 1))
+        sentences.append(" ".join(side.columns[word][1] for word in words))
+    return " · ".join(sentences)
+
+
+def _head_of(side: Side, word: int) -> str:
+    """The head of a word as the page shows it: number and form."""
+    place = side.heads[word]
+    if place < 0:
+        return "ROOT" if place == ROOT else "_"
+    return f"{side.columns[word][6]} {side.columns[place][1]}"
 
 
 WRITE_EVERY = 1.0
@@ -141,19 +151,19 @@ class DecisionPage(server.Page):
         blocks = [side.blocks[numbers[0]] for side, numbers in sides]
         trees = []  # of all words of both sides, with heads as places among them, 0: ROOT, -1: none
         for side, numbers in sides:
-            words = side.words_in(numbers)
-            heads = [side.heads[word] for word in words]
-            trees.append(
-                [
+            words, tree = side.words_in(numbers), []
+            for word in words:
+                head, columns = side.heads[word], side.columns[word]
+                number_of_head = head - words.start + 1 if head >= 0 else head - ROOT
+                tree.append(
                     {
-                        "form": side.columns[word][1],
-                        "tag": side.columns[word][3],
-                        "head": head - words.start + 1 if head >= 0 else head - ROOT,
-                        "label": side.columns[word][7],
+                        "form": columns[1],
+                        "tag": columns[3],
+                        "head": number_of_head,
+                        "label": columns[7],
                     }
-                    for word, head in zip(words, heads)
-                ]
-            )
+                )
+            trees.append(tree)
         content = {
             "number": number,
             "version": part.version,

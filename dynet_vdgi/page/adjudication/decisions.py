@@ -52,9 +52,8 @@ class Adjudication:
     def __init__(self, one: str, other: str, output: str, name: str) -> None:
         self.name, self.path = name, Path(output)
         self.two = TwoFiles.read(one, other)
-        extra, other_extra = (
-            {each.extra for each in side.blocks} for side in (self.two.one, self.two.other)
-        )
+        extra = {block.extra for block in self.two.one.blocks}
+        other_extra = {block.extra for block in self.two.other.blocks}
         if extra != other_extra:
             message = "its columns after MISC are not those of the other file"
             raise DataError(
@@ -93,7 +92,10 @@ class Adjudication:
 
     def _content_in_journal(self) -> tuple[bytes, str]:
         """The result and its checksum, which is in the journal."""
-        content = "".join(line + "\n" for part in self._all for line in part.lines()).encode()
+        lines: list[str] = []
+        for part in self._all:
+            lines += part.lines()
+        content = "".join(line + "\n" for line in lines).encode()
         digest = hashlib.sha256(content).hexdigest()
         if digest not in self._written:
             self.journal.add({"written": digest})
@@ -168,7 +170,10 @@ class Adjudication:
     def counts_not_compared(self) -> dict[str, int]:
         """Where both files have something different that nobody can decide here: kinds, with
         sentences."""
-        return dict(sorted(Counter(kind for part in self._all for kind in part.differing).items()))
+        counts: Counter[str] = Counter()
+        for part in self._all:
+            counts.update(part.differing)
+        return dict(sorted(counts.items()))
 
     def remark_on_not_compared(self) -> str:
         """What `counts_not_compared` gives, and what becomes of it; "" for nothing."""

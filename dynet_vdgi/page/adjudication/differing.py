@@ -78,10 +78,12 @@ class Differing:
             side = self.choices[TOKENS].side if TOKENS in self.choices else 0
             blocks = [self.sides[side].blocks[number].lines for number in self.numbers[side]]
             mark = [] if TOKENS in self.choices else [f"# differs = {TOKENS}"]
-            return [line for block in blocks for line in (*mark, *block, "")]
-        one, other = (
-            side.blocks[numbers[0]].lines for side, numbers in zip(self.sides, self.numbers)
-        )
+            lines = []
+            for block in blocks:
+                lines += [*mark, *block, ""]
+            return lines
+        one = self.sides[0].blocks[self.numbers[0][0]].lines
+        other = self.sides[1].blocks[self.numbers[1][0]].lines
         lines, self.differing = joined_sentence(one, other)
         if self.keys:  # not so in most of a long text
             values = {line.partition("\t")[0]: line.split("\t") for line in other}

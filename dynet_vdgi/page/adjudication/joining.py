@@ -25,43 +25,56 @@ def joined_sentence(lines: Sequence[str], others: Sequence[str]) -> tuple[list[s
     """
     if lines == others:
         return [*lines], set()
-    comments, other_comments = (
-        [line for line in side if line[0] == "#"] for side in (lines, others)
-    )
-    rows, other_rows = (
-        [line.split("\t") for line in side if line[0] != "#"] for side in (lines, others)
-    )
+    comments, rows = _comments_and_rows(lines)
+    other_comments, other_rows = _comments_and_rows(others)
     new = [c for c in other_comments if c not in comments and not guess_marks.COMMENT.fullmatch(c)]
-    keys = {*map(_key, comments)}
+    keys = {_key(comment) for comment in comments}
     more = [comment for comment in new if _key(comment) not in keys]
     differing = {"comments"} if len(more) < len(new) else set()
-    nodes, other_nodes = ([row for row in side if "-" not in row[0]] for side in (rows, other_rows))
-    graph, other_graph = (
-        [r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (nodes, other_nodes)
-    )
     if not _has_graph(rows):
         rows = _with_graph(rows, other_rows)
-    elif graph != other_graph and _has_graph(other_rows):
+    elif _has_graph(other_rows) and _graph_of(rows) != _graph_of(other_rows):
         differing.add("DEPS and empty nodes")
     extra = {row[0]: row[10:] for row in rows}
     if any(extra.get(row[0], row[10:]) != row[10:] for row in other_rows):
         differing.add("columns after MISC")
     theirs = {row[0]: row[9] for row in other_rows}
     for row in rows:
-        others_marks = _marks(theirs.get(row[0], "_"))
-        entries = [
-            _entry_by_both(entry, others_marks) for entry in row[9].split("|") if entry != "_"
-        ]
-        names = {entry.partition("=")[0] for entry in entries}
-        unseen = [
-            entry for entry in theirs.get(row[0], "_").split("|") if entry not in ("_", *entries)
-        ]
-        unseen = [entry for entry in unseen if not entry.startswith(guess_marks.CHANCES)]
-        added = [entry for entry in unseen if entry.partition("=")[0] not in (*names, *_OF_TEXT)]
-        if any(entry not in added and not entry.startswith(MARKS) for entry in unseen):
+        row[9], is_contradicted = _joined_misc(row[9], theirs.get(row[0], "_"))
+        if is_contradicted:
             differing.add("MISC")
-        row[9] = "|".join([*entries, *added]) or "_"
-    return [*comments, *more, *map("\t".join, rows)], differing
+    return [*comments, *more, *("\t".join(row) for row in rows)], differing
+
+
+def _comments_and_rows(lines: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """The comments of a sentence, and the columns of its other lines."""
+    comments = [line for line in lines if line[0] == "#"]
+    return comments, [line.split("\t") for line in lines if line[0] != "#"]
+
+
+def _graph_of(rows: Sequence[list[str]]) -> list[list[str]]:
+    """Empty nodes, and of words ID and DEPS."""
+    nodes = [row for row in rows if "-" not in row[0]]
+    return [row if "." in row[0] else [row[0], row[DEPS]] for row in nodes]
+
+
+def _joined_misc(misc: str, other: str) -> tuple[str, bool]:
+    """MISC with what only the other side has, and whether the other side has more that differs."""
+    others_marks = _marks(other)
+    entries = []
+    for entry in misc.split("|"):
+        if entry != "_":
+            entries.append(_entry_by_both(entry, others_marks))
+    names = {entry.partition("=")[0] for entry in entries}
+    added, is_contradicted = [], False
+    for entry in other.split("|"):
+        if entry in ("_", *entries) or entry.startswith(guess_marks.CHANCES):
+            continue
+        if entry.partition("=")[0] not in (*names, *_OF_TEXT):
+            added.append(entry)
+        elif not entry.startswith(MARKS):
+            is_contradicted = True
+    return "|".join([*entries, *added]) or "_", is_contradicted
 
 
 def _marks(misc: str) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
@@ -152,29 +151,21 @@ class Analogies:
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
         """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, as
         written, shortened."""
-        lower = form.lower()
-        by_rule = self._lemmas_by_rule(form, tag, feats)
-        yield next(by_rule)
+        lower, start = form.lower(), self._form_with_lemmas_beginning(form, tag)
+        likely = _lemmas_by_rules(self.ranked_values(form, tag, "lemma", feats), lower, start)
+        if likely:
+            yield likely[0]  # which is all that `guess` asks for: other tags take long
+        unlikely = _lemmas_by_rules(self.values_of_other_tags(tag, "lemma"), lower, start)
+        rest = [*likely, *unlikely, start.lower(), lower, form]
+        if not likely:
+            yield rest[0]
         if tag in TAGS_WITH_FREQUENT_LEMMAS:
             for lemma, n in self._lemmas[tag].most_common(N_FREQUENT):
                 if n > 0:
                     yield lemma
-        yield from by_rule
+        yield from rest
         for k in range(1, min(MOST_LETTERS_OFF + 1, len(lower))):
             yield lower[:-k]
-
-    def _lemmas_by_rule(self, form: str, tag: str, feats: str) -> Iterator[str]:
-        """The lemmas that rules make of a form: those of its tag, then those of others; then the
-        form itself."""
-        lower, start = form.lower(), self._form_with_lemmas_beginning(form, tag)
-        for find in (
-            partial(self.ranked_values, form, tag, "lemma", feats),
-            partial(self.values_of_other_tags, tag, "lemma"),
-        ):
-            for rule in find():  # the second is slow, and needed for later lemmas only
-                if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
-                    yield applied(rule, start)
-        yield from (start.lower(), lower, form)
 
     def _form_with_lemmas_beginning(self, form: str, tag: str) -> str:
         """A form with the beginning of its lemma, as most words with its first letters have it:
@@ -242,6 +233,16 @@ def _endings(form: str) -> Iterator[str]:
     for length in range(min(LONGEST_ENDING, len(lower)) + 1):
         yield lower[len(lower) - length :]
     yield _whole_form(form)
+
+
+def _lemmas_by_rules(rules: Iterable[str], lower: str, start: str) -> list[str]:
+    """The lemmas that those rules make which fit a lower-cased form; `start` is the form to which
+    they are applied."""
+    lemmas = []
+    for rule in rules:
+        if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
+            lemmas.append(applied(rule, start))
+    return lemmas
 
 
 def _whole_form(form: str) -> str:

@@ -230,7 +230,6 @@ def _confirmed_lines(marked: MarkedSentence) -> str:
     rows = [line.split("\t") for line in text.split("\n")]
     for row in rows:
         if len(row) >= 10:
-            row[6:8] = [
-                value if by in row[9] else "" for value, by in zip(row[6:8], (HEAD_BY, LABEL_BY))
-            ]
-    return "\n".join(map("\t".join, rows))
+            row[6] = row[6] if HEAD_BY in row[9] else ""
+            row[7] = row[7] if LABEL_BY in row[9] else ""
+    return "\n".join("\t".join(row) for row in rows)

@@ -102,10 +102,10 @@ def _pieces(
         bisect_left(whole_spans, (start, start)) : bisect_left(whole_spans, (end, end))
     ]:
         first, last = min(first, spans[0][0]), max(last, spans[-1][1])
-    before, after = (
-        [m.span() for m in _RUN.finditer(text, *ends)] for ends in ((start, first), (last, end))
-    )
-    return [*before, *([(first, last)] if first < last else []), *after]
+    pieces = [run.span() for run in _RUN.finditer(text, start, first)]
+    if first < last:
+        pieces.append((first, last))
+    return pieces + [run.span() for run in _RUN.finditer(text, last, end)]
 
 
 def write_as_conllu(path: str, tokeniser: str | None, *, lines: bool = False) -> str:

@@ -153,13 +153,11 @@ class MarkedSentence:
         """The state that the file's lines stand for."""
         if not self.given:
             return self.first
-        arcs = [
-            arc._replace(
-                head_by="" if arc.head == UNSET else self.given,
-                label_by="" if arc.head == UNSET or arc.label == NO_LABEL else self.given,
-            )
-            for arc in self.first.arcs
-        ]
+        arcs = []
+        for arc in self.first.arcs:
+            head_by = "" if arc.head == UNSET else self.given
+            label_by = "" if arc.label == NO_LABEL else head_by
+            arcs.append(arc._replace(head_by=head_by, label_by=label_by))
         return self.first._replace(arcs=tuple(arcs))
 
     def is_file_state(self, state: SentenceState) -> bool:

@@ -116,4 +116,6 @@ def read_list(path: str) -> frozenset[str]:
 def tags_of(marked: MarkedSentence, word: int) -> tuple[str, str]:
     """The tags of a word and of its head; ROOT for the root, "" if there is no head."""
     head, tags = marked.arcs[word - 1].head, marked.tags
-    return tags[word - 1], "ROOT" if head == 0 else tags[head - 1] if head > 0 else ""
+    if head == 0:
+        return tags[word - 1], "ROOT"
+    return tags[word - 1], tags[head - 1] if head > 0 else ""

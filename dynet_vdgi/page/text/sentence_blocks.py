@@ -87,15 +87,11 @@ def block(marked: MarkedSentence, state: SentenceState | None = None, form: Form
             marks = [mark + name for mark, name in zip(MARKS, names) if name]
             columns[9] = "|".join([word.misc] * (word.misc != NO_VALUE) + marks) or NO_VALUE
         lines[row] = "\t".join(columns)
-    comments = state.comments
-    if not has_marks:
-        comments = tuple(
-            [
-                c
-                for c in comments
-                if not IS_FLAG.fullmatch(c) and not guess_marks.COMMENT.fullmatch(c)
-            ]
-        )
+    comments = []
+    for comment in state.comments:
+        is_note = IS_FLAG.fullmatch(comment) or guess_marks.COMMENT.fullmatch(comment)
+        if has_marks or not is_note:
+            comments.append(comment)
     return "\n".join([*comments, *lines[n_comments(lines) :]]) + "\n\n"
 
 

@@ -47,7 +47,7 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
             rest.comments.append(f"{match[1]}{match[2]}-{k}")
         elif _BOTH.fullmatch(comment):
             rest.comments.append(comment)
-    if any(map(TEXT.match, layout.comments)):
+    if _has_text(layout):
         rest.comments.append("# text = ")
     for part in (layout, rest):
         part.set_text(part.text())
@@ -67,13 +67,13 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
 
 def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     """Adds the next sentence to this one; its root depends on this root as `parataxis`, a guess."""
-    has_text, other_has = (any(map(TEXT.match, each.comments)) for each in (layout, other))
-    if layout.text() and other_has and not has_text:
+    if layout.text() and _has_text(other) and not _has_text(layout):
         layout.comments.append("# text = ")
-    roots = [[word for word in each.words if word.head == ROOT] for each in (layout, other)]
-    if roots[0]:
-        for word in roots[1]:
-            _hang(word, roots[0][0], "parataxis")
+    root = next((word for word in layout.words if word.head == ROOT), None)
+    if root is not None:
+        for word in other.words:
+            if word.head == ROOT:
+                _hang(word, root, "parataxis")
     for empty in other.empties:
         empty.after = empty.after or layout.words[-1]
     layout.words += other.words
@@ -81,23 +81,24 @@ def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     layout.empties += other.empties
     layout.deps |= other.deps
     comments = layout.comments
-    if not any(map(_SENT_ID.fullmatch, comments)):
-        comments[:0] = filter(_SENT_ID.fullmatch, other.comments)
+    if not any(_SENT_ID.fullmatch(comment) for comment in comments):
+        comments[:0] = [comment for comment in other.comments if _SENT_ID.fullmatch(comment)]
     # the second's own name and text go; translations and notes are joined
     for comment in other.comments:
         if _OWN.fullmatch(comment) or comment in comments:
             continue
         key, sign, value = comment.partition("=")
-        same = [
-            k
-            for k, mine in enumerate(comments)
-            if sign and mine.partition("=")[0].strip() == key.strip()
-        ]
-        if same and comment != FLAG:
-            comments[same[0]] += " " + value.strip()
+        keys = [each.partition("=")[0].strip() for each in comments]
+        if sign and key.strip() in keys and comment != FLAG:
+            comments[keys.index(key.strip())] += " " + value.strip()
         else:
             comments.append(comment)
     layout.set_text(layout.text())
+
+
+def _has_text(layout: SentenceLayout) -> bool:
+    """Whether a sentence has the comment `# text`."""
+    return any(TEXT.match(comment) for comment in layout.comments)
 
 
 def _hang(word: Word, head: Word | int | None, label: str) -> None:

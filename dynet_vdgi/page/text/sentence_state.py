@@ -110,15 +110,12 @@ def has_arc_marks(state: SentenceState) -> bool:
 
 def confirmed_parts(arcs: Iterable[MarkedArc]) -> list[tuple[int | None, str | None, str, str]]:
     """The confirmed parts of arcs."""
-    return [
-        (
-            arc.head if arc.head_by else None,
-            arc.label if arc.label_by else None,
-            arc.head_by,
-            arc.label_by,
-        )
-        for arc in arcs
-    ]
+    parts = []
+    for arc in arcs:
+        head = arc.head if arc.head_by else None
+        label = arc.label if arc.label_by else None
+        parts.append((head, label, arc.head_by, arc.label_by))
+    return parts
 
 
 def label_fault(text: Any) -> str:

@@ -52,17 +52,13 @@ def misc_with_space(misc: str, is_there: bool) -> str:
     >>> with_space("A=b|SpaceAfter=No", True), misc_with_space("_", False)
     ('A=b', 'SpaceAfter=No')
     """
-    parts = [
-        p
-        for p in misc.split("|")
-        if p != NO_VALUE and not p.startswith(("SpaceAfter=", "SpacesAfter="))
-    ]
-    spaces = (
-        [p for p in misc.split("|") if p.startswith("SpacesAfter=")]
-        if is_there
-        else ["SpaceAfter=No"]
-    )
-    return "|".join([*parts, *spaces]) or NO_VALUE
+    entries = [entry for entry in misc.split("|") if entry != NO_VALUE]
+    parts = [entry for entry in entries if not entry.startswith(("SpaceAfter=", "SpacesAfter="))]
+    if is_there:
+        parts += [entry for entry in entries if entry.startswith("SpacesAfter=")]
+    else:
+        parts.append("SpaceAfter=No")
+    return "|".join(parts) or NO_VALUE
 
 
 def change(
@@ -100,7 +96,7 @@ def form_of(value: Any, *, of_range: bool = False) -> str:
         raise ChangeError(f"{str(value)[:20]!r} is no form ({expected})")
     if NO_TEXT.search(value):
         raise ChangeError(f"{value[:20]!r} is no form: it has a control character")
-    if of_range and any(map(str.isspace, value)):
+    if of_range and any(letter.isspace() for letter in value):
         remedy = "UD has none in a multiword token, so make it several tokens"
         raise ChangeError(f"{value[:20]!r} has a blank: {remedy}")
     return value
@@ -250,23 +246,21 @@ def set_range(layout: SentenceLayout, value: Any) -> None:
         )
     covered = layout.words[value[0] - 1 : value[1]]
     spans = {id(span): span for word in covered if (span := layout.range_of(word))}
-    same = [
-        s
-        for s in spans.values()
-        if len(spans) == 1 and (s.first, s.last) == (covered[0], covered[-1])
-    ]
+    same = next(iter(spans.values())) if len(spans) == 1 else None
+    if same is not None and (same.first, same.last) != (covered[0], covered[-1]):
+        same = None
     if not value[2]:
-        if not same:
+        if same is None:
             raise ChangeError(f"there is no multiword token {value[0]}-{value[1]}")
-        layout.ranges.remove(same[0])
-        first, last, of_token = covered[0].columns, covered[-1].columns, same[0].columns[MISC]
+        layout.ranges.remove(same)
+        first, last, of_token = covered[0].columns, covered[-1].columns, same.columns[MISC]
         first[MISC] = joined_misc(first[MISC], without(of_token, (*_OF_FORM, *_SPACES, *_OFFSETS)))
         last[MISC] = joined_misc(last[MISC], parts_of_misc(of_token, _SPACES))
-        last[10:] = joined_extra_columns(last[10:], same[0].columns[10:])
+        last[10:] = joined_extra_columns(last[10:], same.columns[10:])
         return
     form = form_of(value[2], of_range=True)
-    if same:
-        same[0].columns[FORM] = form
+    if same is not None:
+        same.columns[FORM] = form
         return
     if spans:
         raise ChangeError("a word can be in one multiword token only: remove the other first")

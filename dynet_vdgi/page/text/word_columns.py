@@ -26,6 +26,8 @@ _FEATURE = re.compile(
     r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
 )
 
+_ENTRY = re.compile(r"[^=\s]+(=\S(.*\S)?)?")  # of MISC
+
 _EXPECTED = (
     "expected such as Case=Nom|Number=Sing: names and values begin with a capital or a digit"
 )
@@ -95,11 +97,7 @@ def misc_value(value: Any) -> str:
     """Keys of MISC with values, such as `Gloss=dog|Translit=inu`; "" for none."""
     parts = value.split("|") if _is_text(value) and value not in ("", NO_VALUE) else []
     keys = [part.partition("=")[0] for part in parts]
-    wrong = [
-        part
-        for part in parts
-        if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_set_elsewhere(part)
-    ]
+    wrong = [part for part in parts if not _ENTRY.fullmatch(part) or _is_set_elsewhere(part)]
     if not _is_text(value) or wrong:
         message = (
             "expected such as Gloss=dog|Translit=inu; spaces, "
@@ -127,7 +125,7 @@ def tag_value(value: Any) -> str:
 
 def xpos_value(value: Any) -> str:
     """XPOS; "" for none."""
-    if not _is_text(value) or any(map(str.isspace, value)):
+    if not _is_text(value) or any(letter.isspace() for letter in value):
         raise ChangeError(
             f"{str(value)[:20]!r} is no XPOS (up to {LONGEST_VALUE} letters without blanks)"
         )

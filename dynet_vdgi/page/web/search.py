@@ -34,59 +34,47 @@ def search(text: AnnotatedText, kind: str, query: str) -> dict[str, Any]:
 
     Raises: ChangeError, there is no such kind, or what is wrong with the query.
     """
-    hits, number = (
-        hits_of(text, kind, query),
-        {marked.id: k for k, marked in enumerate(text.sentences)},
-    )
-    shown = [
-        {
-            "number": number[marked.id],
-            "text": (marked.comment("text") or " ".join(marked.forms))[:LONGEST_TEXT],
-            "why": why,
-        }
-        for marked, _, why in hits[:MOST_FOUND]
-    ]
+    hits = hits_of(text, kind, query)
+    number = {marked.id: k for k, marked in enumerate(text.sentences)}
+    shown = []
+    for marked, _, why in hits[:MOST_FOUND]:
+        words = marked.comment("text") or " ".join(marked.forms)
+        shown.append({"number": number[marked.id], "text": words[:LONGEST_TEXT], "why": why})
     places = [(marked.id, word) for marked, word, _ in hits]
-    why = (
-        ""
-        if hits or kind != "columns"
-        else queries.hint(queries.conditions(query), map(_rows, text.sentences))
-    )
-    return {
-        "found": shown,
-        "places": places,
-        "seen": checksum_of(hits),
-        **({"hint": why} if why else {}),
-    }
+    answer = {"found": shown, "places": places, "seen": checksum_of(hits)}
+    if kind == "columns" and not hits:
+        rows = (_rows(marked) for marked in text.sentences)
+        if hint := queries.hint(queries.conditions(query), rows):
+            answer["hint"] = hint
+    return answer
 
 
 def hits_of(text: AnnotatedText, kind: str, query: str) -> list[Hit]:
     """The sentences of a kind, or the words that a query of `conllu.queries` or a list finds.
     Raises: as `search`."""
     if kind == "list":
-        of_list = (
-            (text.by_id[number], word, why)
-            for number, word, why in text.listed
-            if number in text.by_id
-        )
-        return [hit for hit in of_list if hit[1] <= len(hit[0]) and query in hit[2]]
+        hits = []
+        for number, word, why in text.listed:
+            listed = text.by_id.get(number)
+            if listed is not None and word <= len(listed) and query in why:
+                hits.append((listed, word, why))
+        return hits
     if kind == "columns":
+        hits = []
         try:
             wanted = queries.conditions(query)
-            pairs = (
-                (marked, word)
-                for marked in text.sentences
-                for word in queries.words_of(wanted, _rows(marked))
-            )
-            return [(marked, word, f"{word} {marked.forms[word - 1]}") for marked, word in pairs]
+            for marked in text.sentences:
+                for word in queries.words_of(wanted, _rows(marked)):
+                    hits.append((marked, word, f"{word} {marked.forms[word - 1]}"))
         except UsageError as error:
             raise ChangeError(str(error)) from None
+        return hits
     if kind not in KINDS:
         raise ChangeError(
             f"nothing is found by {kind[:20]!r} (but by: columns, list, {', '.join(KINDS)})"
         )
-    listed = text.relations.project
-    why_found = KINDS[kind] if kind != "problem" else partial(_first_problem, listed=listed)
+    project = text.relations.project
+    why_found = KINDS[kind] if kind != "problem" else partial(_first_problem, listed=project)
     reasons = ((marked, why_found(marked, query.casefold())) for marked in text.sentences)
     return [(marked, 0, why) for marked, why in reasons if why is not None]
 

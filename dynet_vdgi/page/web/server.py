@@ -126,11 +126,11 @@ class Page:
 
     def app(self, token: str) -> Starlette:
         """All paths begin with the token."""
-        routes = [
-            Route(f"/{token}/{path}", getattr(self, path.partition("/")[0]), methods=[method])
-            for method, paths in (("GET", self.GETS), ("POST", self.POSTS))
-            for path in paths
-        ]
+        routes = []
+        for method, paths in (("GET", self.GETS), ("POST", self.POSTS)):
+            for path in paths:
+                answer = getattr(self, path.partition("/")[0])
+                routes.append(Route(f"/{token}/{path}", answer, methods=[method]))
         routes += [Route(f"/{token}/{{name}}", self._file), Route(f"/{token}/", self._file)]
         return Starlette(routes=routes, exception_handlers={VdgiError: refusal})
 
@@ -244,7 +244,7 @@ def announcing(opens_browser: bool) -> Iterator[Callable[[str], None]]:
             # Where there is no screen, a browser that shows text would share the terminal with this
             # program.
             if opens_browser and (
-                sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
+                sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in SCREENS)
             ):
                 folder = stack.enter_context(
                     TemporaryDirectory(prefix="vdgi-", ignore_cleanup_errors=True)
