@@ -65,12 +65,9 @@ def run(arguments: argparse.Namespace) -> None:
     files.check_named(arguments.folder, "folder")
     names = files.expand(arguments.files)
     file_checks.check_read_again(names, "a release is made of files")
-    if inside := [
-        path
-        for path in names
-        if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)
-    ]:
-        raise UsageError(f"{inside[0]}: the files to release must not be in {folder}")
+    for path in names:
+        if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder):
+            raise UsageError(f"{path}: the files to release must not be in {folder}")
     annotated = AnnotatedFiles()
     for path in names:
         annotated.read(path, everything=arguments.all)

@@ -234,15 +234,12 @@ def _cells(top: str, line: str) -> list[str] | None:
 
 def _are_aligned(tops: Sequence[int], starts: Sequence[int], line: str, encoding: str) -> bool:
     """Whether parts start where those above do, or one blank after a part of the same cell."""
-    ends = [
-        start + len(part.encode(encoding)) // (4 if encoding == "utf-32-le" else 1)
-        for start, part in zip(starts, line.split())
-    ]
-    starts_above = {*tops}
-    return all(
-        start in starts_above or (n > 0 and start == ends[n - 1] + 1)
-        for n, start in enumerate(starts)
-    )
+    width, end = 4 if encoding == "utf-32-le" else 1, None
+    for start, part in zip(starts, line.split()):
+        if start not in tops and (end is None or start != end + 1):
+            return False
+        end = start + len(part.encode(encoding)) // width
+    return True
 
 
 def _owners(text: str, morphs: str) -> list[int] | None:

@@ -123,16 +123,18 @@ class _Picture:
             self._add_legend(MEANING, tree.note_on(arcs))
         elif tree.sure is not None:
             self._add_legend(CONFIDENCE, "")
-        for line in (_empty_nodes(tree), *map(clean, tree.faults)):
-            if line:
-                self._add_line(line)
-        meaning = "word ← its head" + (
-            ", with a note where it is wrong" if tree.gold is not None else ""
-        )
+        remarks = [_empty_nodes(tree), *(clean(fault) for fault in tree.faults)]
+        remarks = [remark for remark in remarks if remark]
+        for remark in remarks:
+            self._add_line(remark)
+        meaning = "word ← its head"
+        if tree.gold is not None:
+            meaning += ", with a note where it is wrong"
         self._title = f"Dependency tree: {' '.join(self._forms)}"
         more = [f"{clean(token.form)} is words {token.number}" for token in tree.tokens]
-        more += [*filter(None, [_empty_nodes(tree)]), *map(clean, tree.faults)]
-        of_arcs_in_words = "; ".join(map(self._in_words, arcs))
+        more += [_empty_nodes(tree)] if tree.empty else []
+        more += [clean(fault) for fault in tree.faults]
+        of_arcs_in_words = "; ".join(self._in_words(arc) for arc in arcs)
         self._description = ". ".join([f"{meaning}: {of_arcs_in_words}", *more]) + "."
 
     def element(self, top: float = 0, width: float = 0) -> str:
@@ -252,10 +254,10 @@ class _Picture:
 
 def _empty_nodes(tree: DrawnTree) -> str:
     """The empty nodes in words; "" if there are none."""
-    places = [
-        f"{node.number} {clean(node.form)}" + (f" ({clean(node.tag)})" if node.tag != "_" else "")
-        for node in tree.empty
-    ]
+    places = []
+    for node in tree.empty:
+        tag = f" ({clean(node.tag)})" if node.tag != "_" else ""
+        places.append(f"{node.number} {clean(node.form)}{tag}")
     return f"Empty nodes: {', '.join(places)}" if places else ""
 
 

@@ -91,11 +91,9 @@ def _rows(tree: DrawnTree) -> list[_Row]:
         if word:
             tag = f"{tree.tags[word - 1]} {relations[word - 1]}".rstrip()
             rows.append(_Row(str(word), clean(tree.forms[word - 1]), clean(tag), word))
-        rows += [
-            _Row(e.number, clean(e.form), clean(e.tag.strip("_")))
-            for e in tree.empty
-            if e.after == word
-        ]
+        for node in tree.empty:
+            if node.after == word:
+                rows.append(_Row(node.number, clean(node.form), clean(node.tag.strip("_"))))
     return rows
 
 
@@ -240,9 +238,9 @@ def _notes(
 ) -> dict[int, str]:
     """Text beside words in place of lines: the root, gold heads, heads at levels without room."""
     written = [arc for arc in arcs if not arc.head or arc.kind == MISSED]
-    written += [
-        arc for level, branch in zip(levels, branches) if level >= n_levels for arc in branch.arcs
-    ]
+    for level, branch in zip(levels, branches):
+        if level >= n_levels:
+            written += branch.arcs
     notes: dict[int, str] = {}
     for arc in sorted(written, key=lambda arc: (arc.dependent, arc.kind == MISSED)):
         note = f"{_TIPS[arc.kind]}{arc.head or _ROOT}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -138,7 +138,7 @@ class AnnotatedFiles:
             lines = [without_extra(line) for line in block(marked).rstrip("\n").split("\n")]
             self.dropped.update(marked.source.extra)
             first = in_file[min(k, len(in_file) - 1)].source.line
-            begins = next(filter(None, map(_NEW_DOCUMENT.fullmatch, lines)), None)
+            begins = _NEW_DOCUMENT.fullmatch(_first_matching(_NEW_DOCUMENT, lines))
             if begins or not k:
                 name = _name_from(begins[1] or "") if begins else ""
                 n_unnamed += not name
@@ -153,8 +153,10 @@ class AnnotatedFiles:
                 document = self.documents[name] = []
                 number, paragraph, follows, of_document = 0, "", False, {}
             number += 1
-            paragraph = next(filter(_NEW_PARAGRAPH.fullmatch, lines), paragraph)
-            of_file |= {match[1]: match[0] for match in map(_GLOBAL.fullmatch, lines) if match}
+            paragraph = _first_matching(_NEW_PARAGRAPH, lines) or paragraph
+            for each in lines:
+                if match := _GLOBAL.fullmatch(each):
+                    of_file[match[1]] = each
             sent_id = _sent_id_from(marked.sent_id)
             if marked.sent_id in met or (sent_id != marked.sent_id and sent_id in all_names):
                 sent_id = ""
@@ -193,7 +195,7 @@ class AnnotatedFiles:
     def _clean_lines(self, lines: Sequence[str], path: str, first: int) -> list[str]:
         """The lines without marks and notes, `# text` first; counts the marks."""
         lines = [line if line[0] == "#" else self._line_without_notes(line) for line in lines]
-        text = next(filter(_TEXT.fullmatch, lines), "")
+        text = _first_matching(_TEXT, lines)
         if not text:
             words = range(sum(line.partition("\t")[0].isdigit() for line in lines))
             text = f"# text = {SentenceLayout.of(chr(10).join(lines), words).text()}"
@@ -303,6 +305,11 @@ def names_in(path: Path) -> dict[str, list[str]]:
         document = begins[1] or "" if begins else ["", *names][-1]
         names.setdefault(document, []).append(sent_id_of(sentence.lines) or "")
     return names
+
+
+def _first_matching(pattern: re.Pattern[str], lines: Iterable[str]) -> str:
+    """The first line that matches as a whole; "" for none."""
+    return next((line for line in lines if pattern.fullmatch(line)), "")
 
 
 def _is_left_out(line: str) -> bool:

@@ -248,11 +248,11 @@ def _deps_fault(columns: list[str], nodes: set[str], project: frozenset[str]) ->
 def _is_enhanced(relation: str) -> bool:
     """Whether it is a relation as in DEPREL, perhaps with a marker's lemma and a case after it."""
     small = ("Ll", "Lm", "Lo", "Mn", "Mc", "Me")
-    letters = "".join(
-        "~" if not letter.isascii() and unicodedata.category(letter) in small else letter
-        for letter in relation.replace("~", "!")
-    )
-    return _ENHANCED.fullmatch(letters) is not None and relation_of(relation) in {*LABELS, "ref"}
+    pattern = ""
+    for letter in relation.replace("~", "!"):
+        is_small = not letter.isascii() and unicodedata.category(letter) in small
+        pattern += "~" if is_small else letter
+    return _ENHANCED.fullmatch(pattern) is not None and relation_of(relation) in {*LABELS, "ref"}
 
 
 def _is_listed(relation: str, project: frozenset[str]) -> bool:

@@ -280,7 +280,7 @@ def test_where_neither_file_has_a_tree_a_choice_counts_and_the_fault_is_told(fol
         Path(f"{file}.conllu").write_text(text, encoding="utf-8")
     work = opened()
     work.decide(0, work.parts[0].keys, 1)
-    assert (work.parts[0].tree_fault(), work.parts[0].waits, work.next_open(-1)) == (
+    assert (work.parts[0].tree_fault(), work.parts[0].is_waiting_for_heads, work.next_open(-1)) == (
         FAULTY["an own head"][1],
         False,
         None,

@@ -122,7 +122,7 @@ def test_impossible_changes_are_refused_and_what_conllu_can_hold_is_a_relation()
 def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> None:
     one, two = of_tags("NOUN VERB"), of_tags("DET VERB")
     relations = Relations([one, two])
-    offered = relations.offered("NOUN", "VERB")
+    offered = relations.ranked_relations("NOUN", "VERB")
     assert set(LABELS) == set(offered[: len(LABELS)])
     assert offered[len(LABELS) :] == USUAL
     assert relations.fault("nmod:poss") == ""
@@ -130,8 +130,8 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
         relations.enter(marked, -1)
         change(marked, "label", 1, label)
         relations.enter(marked)
-    assert relations.offered("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "nsubj"]
-    assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
+    assert relations.ranked_relations("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "nsubj"]
+    assert relations.ranked_relations("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
     assert relations.fault("comp:obj") == ""
     assert relations.fault("nsbuj") == (
         "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?"
@@ -149,8 +149,8 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     relations.enter(one, -1)
     change(one, "label", 1, "obj")
     relations.enter(one)
-    assert "comp:obj" not in relations.offered("NOUN", "VERB")
-    assert "comp:obj" in Relations([change(one, "label", 1, "comp:obj")]).offered("X", "Y")
+    assert "comp:obj" not in relations.ranked_relations("NOUN", "VERB")
+    assert "comp:obj" in Relations([change(one, "label", 1, "comp:obj")]).ranked_relations("X", "Y")
 
 
 def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:

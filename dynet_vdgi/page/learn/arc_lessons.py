@@ -249,7 +249,8 @@ class Lessons:
             len(one) for k, one in sentences.items() if self._sentences.get(k) != one
         )
         self._sentences = sentences
-        if self._knowledge is None or self._n_new > MOST_NEW * sum(map(len, sentences.values())):
+        n_words = sum(len(one) for one in sentences.values())
+        if self._knowledge is None or self._n_new > MOST_NEW * n_words:
             self._knowledge = knowledge_of(list(sentences.values()), self._course)
             self._n_new = 0
         if self._knowledge is None:

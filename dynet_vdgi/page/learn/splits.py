@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from dynet_vdgi.conllu.punctuation import is_mark
@@ -41,8 +42,8 @@ class WordSplit(NamedTuple):
         if not is_fitting:
             return ""
         if "".join(forms).lower() == lower:  # capitals are those of the word
-            ends = [sum(map(len, forms[:k])) for k in range(len(forms) + 1)]
-            forms = [form[start:end] for start, end in zip(ends, ends[1:])]
+            ends = accumulate([len(part) for part in forms], initial=0)
+            forms = [form[start:end] for start, end in pairwise(ends)]
         elif form[0].isupper() != forms[0][:1].isupper():
             forms[0] = forms[0][:1].swapcase() + forms[0][1:]
         return self.mark.join(forms) if all(forms) else ""
@@ -81,11 +82,11 @@ class Splits:
 def _splits_in(lines: Sequence[str]) -> Iterator[WordSplit]:
     """The splits by which the words of a sentence were split: multiword tokens, and tokens without
     a space between."""
-    rows = [
-        line.split("\t")
-        for line in lines
-        if line[:1] not in ("#", "") and "." not in line.split("\t", 1)[0]
-    ]
+    rows = []
+    for line in lines:
+        columns = line.split("\t")
+        if line[:1] not in ("#", "") and "." not in columns[0]:
+            rows.append(columns)
     is_spaced = 2 * sum(has_space_after(row[9]) for row in rows) > len(rows)
     before, last = "", 0
     for k, (number, form, *_, misc) in enumerate(rows):

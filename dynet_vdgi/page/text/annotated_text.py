@@ -520,12 +520,11 @@ def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> Non
     tag."""
     if len(gone) == 1 and gone[0].id == marked.id:
         forms, before = dict(zip(marked.wids, marked.forms)), dict(zip(gone[0].wids, gone[0].forms))
-        recalled = {
-            wid: columns
-            for wid, columns in gone[0].recalled.items()
-            if before.get(wid) == forms.get(wid)
-        }
-        marked.recalled = {**marked.recalled, **recalled}
+        recalled = dict(marked.recalled)
+        for wid, columns in gone[0].recalled.items():
+            if before.get(wid) == forms.get(wid):
+                recalled[wid] = columns
+        marked.recalled = recalled
     if len(gone) != 1 or not marked.guessed_tags.tags or not gone[0].guessed_tags.tags:
         return  # of several sentences, the words get other numbers
     old_words = dict(zip(gone[0].wids, zip(gone[0].forms, gone[0].guessed_tags.words)))

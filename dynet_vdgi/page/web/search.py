@@ -127,7 +127,7 @@ KINDS: dict[str, Callable[[MarkedSentence, str], str | None]] = {
     "done": lambda marked, query: "" if marked.is_done else None,
     "flagged": lambda marked, query: sentence_note(marked) if marked.is_flagged else None,
     "note": lambda marked, query: _first_with(
-        [sentence_note(marked), *map(note_of, marked.state.columns)], query
+        [sentence_note(marked), *(note_of(word) for word in marked.state.columns)], query
     ),
     "problem": _first_problem,
 }

@@ -128,7 +128,11 @@ class SessionPage(Page):
         if what == "split":
             form, sentences = marked.forms[word - 1], tuple(self._text.sentences)
             return JSONResponse(
-                {"values": await asyncio.to_thread(self._text.splits.offered_splits, form, sentences)}
+                {
+                    "values": await asyncio.to_thread(
+                        self._text.splits.offered_splits, form, sentences
+                    )
+                }
             )
         choices = await self._live.choices(marked, waits=False)
         return JSONResponse(

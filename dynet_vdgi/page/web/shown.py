@@ -50,6 +50,11 @@ def shown_sentence(
     for word, shown in zip(layout.words, words):
         deps = "" if word.columns[8] == NO_VALUE else word.columns[8]
         shown |= {"after": space_after[word], "deps": deps, "deps_wrong": place[word] in wrong_deps}
+    empty = []
+    for node in layout.empties:
+        after = place[node.after] if node.after else 0
+        number_of_node, form, upos = node.columns[0], node.columns[1], node.columns[3]
+        empty.append({"after": after, "id": number_of_node, "form": form, "upos": upos})
     return {
         "id": marked.id,
         "number": number,
@@ -65,15 +70,7 @@ def shown_sentence(
             {"from": place[span.first], "to": place[span.last], "form": span.columns[1]}
             for span in layout.ranges
         ],
-        "empty": [
-            {
-                "after": place[one.after] if one.after else 0,
-                "id": one.columns[0],
-                "form": one.columns[1],
-                "upos": one.columns[3],
-            }
-            for one in layout.empties
-        ],
+        "empty": empty,
         "problems": [{"rule": rule, "places": places} for rule, places in problems.items()],
         "words": words,
         "punctuation": [p for p, tag in enumerate(marked.tags, 1) if tag == "PUNCT"],
@@ -83,8 +80,10 @@ def shown_sentence(
 def _translation(marked: MarkedSentence) -> tuple[str, str]:
     """The name and the text of the first comment with a translation, such as `text_en` or
     `text[eng]`."""
-    matches = filter(None, map(_TRANSLATION.fullmatch, marked.state.comments))
-    return next(((match[1], match[2]) for match in matches), ("", ""))
+    for comment in marked.state.comments:
+        if match := _TRANSLATION.fullmatch(comment):
+            return match[1], match[2]
+    return "", ""
 
 
 def translation_key(text: AnnotatedText, number: int) -> str:
@@ -92,7 +91,11 @@ def translation_key(text: AnnotatedText, number: int) -> str:
     or after it."""
     before = text.sentences[max(0, number - NEAR) : number + 1]
     near = [*before[::-1], *text.sentences[number + 1 : number + 1 + NEAR]]
-    return next(filter(None, (_translation(marked)[0] for marked in near)), "text_en")
+    for marked in near:
+        name, _ = _translation(marked)
+        if name:
+            return name
+    return "text_en"
 
 
 def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any]:
@@ -100,15 +103,11 @@ def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any
     k = place - 1
     arc, present, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
     sure = marked.sure[k] if marked.sure else None
-    others = [
-        (what, column)
-        for what, column in COLUMNS.items()
-        if column.key not in MarkedColumns._fields
-    ]
-    more = [
-        {"what": what, "title": column.title, "value": column.of(present)}
-        for what, column in others
-    ]
+    more = []
+    for what, column in COLUMNS.items():
+        if column.key not in MarkedColumns._fields:
+            more.append({"what": what, "title": column.title, "value": column.of(present)})
+    more.append({"what": "form", "title": "form", "value": marked.forms[k]})
     return {
         "wid": marked.wids[k],
         "form": marked.forms[k],
@@ -119,7 +118,7 @@ def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any
         "feats": shown.feats,
         "lemma": shown.lemma,
         "misc": [part.partition("=")[::2] for part in shown.misc.split("|") if part != NO_VALUE],
-        "more": [*more, {"what": "form", "title": "form", "value": marked.forms[k]}],
+        "more": more,
         "tag_by": present.tag_by,
         "feats_by": present.feats_by,
         "lemma_by": present.lemma_by,
