@@ -49,7 +49,7 @@ the first word."""
 def misc_with_space(misc: str, is_there: bool) -> str:
     """MISC that says so.
 
-    >>> with_space("A=b|SpaceAfter=No", True), misc_with_space("_", False)
+    >>> misc_with_space("A=b|SpaceAfter=No", True), misc_with_space("_", False)
     ('A=b', 'SpaceAfter=No')
     """
     entries = [entry for entry in misc.split("|") if entry != NO_VALUE]
@@ -145,7 +145,7 @@ def place_past_marks(form: str, place: int) -> int:
     """The place, or one behind the marks that stand on the letter before it: no letter is cut from
     its marks.
 
-    >>> past_marks("a\N{COMBINING ACUTE ACCENT}b", 1), place_past_marks("ab", 1)
+    >>> place_past_marks("a\N{COMBINING ACUTE ACCENT}b", 1), place_past_marks("ab", 1)
     (2, 1)
     """
     while 0 < place < len(form):

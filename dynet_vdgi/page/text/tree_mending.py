@@ -47,7 +47,7 @@ def mended_tree(heads: Sequence[int], fixed: Sequence[bool]) -> tuple[int, ...]:
         CircleError: fixed arcs form a circle.
         ValueError: two roots are fixed.
 
-    >>> mended((2, 1, 2), (True, False, False)), mended_tree((0, 0, 1), (False, True, False))
+    >>> mended_tree((2, 1, 2), (True, False, False)), mended_tree((0, 0, 1), (False, True, False))
     ((2, 0, 2), (2, 0, 1))
     """
     tree = list(heads)
