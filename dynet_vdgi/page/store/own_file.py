@@ -18,7 +18,8 @@ _EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
 def plain_conllu(text: str) -> str:
-    """A file's CoNLL-U as `sentence_blocks.block` writes it: LF, one empty line after each sentence."""
+    """A file's CoNLL-U as `sentence_blocks.block` writes it:
+    LF, one empty line after each sentence."""
     text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
     return _EMPTY_LINES.sub("\n\n", f"\n{text}\n\n").lstrip("\n")
 
