@@ -8,7 +8,8 @@ has to be learnt, so the second word of a text gains from the first one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
@@ -29,9 +30,8 @@ WEIGHT_OF_OTHER_FEATS = 0.02
 N_FREQUENT, TAGS_WITH_FREQUENT_LEMMAS = 5, ("ADP", "AUX", "DET", "PART", "PRON", "VERB")
 """So many lemmas of these tags are offered for any of their words: of `is`, no ending tells."""
 
-NO_CHANGE = ("", ""), 0
-"""Of the beginnings of a form and its lemma;
-in other languages one of them may change the other."""
+SAME_BEGINNING = ("", "")
+"""Of a form and its lemma, if they do not differ at the beginning as Irish bhean and bean do."""
 
 MOST_LETTERS_OFF = 4
 """Letters that may be taken off a form to offer the rest as a lemma."""
@@ -59,10 +59,10 @@ class Analogies:
         now = Counter(_words(marked) if marked is not None else ())
         if now:
             self._entered[number] = now
-        if now != before:
-            for sign, words in ((1, now - before), (-1, before - now)):
-                for (form, tag, description), n in words.items():
-                    self._count(form, tag, description, sign * n)
+        for (form, tag, description), n in (now - before).items():
+            self._count(form, tag, description, n)
+        for (form, tag, description), n in (before - now).items():
+            self._count(form, tag, description, -n)
 
     def _count(self, form: str, tag: str, description: Described, n: int) -> None:
         self._tags[form.lower()][tag] += n
@@ -81,20 +81,26 @@ class Analogies:
         weight = 1.0
         for ending in _endings(form):
             for description, count in self._counts.get((tag, ending), {}).items():
-                if description[place]:
-                    share = 1.0 if feats in ("", description.feats) else WEIGHT_OF_OTHER_FEATS
-                    scores[description[place]] += weight * count * share
+                value = description[place]
+                if value:
+                    is_like = feats in ("", description.feats)
+                    share = 1.0 if is_like else WEIGHT_OF_OTHER_FEATS
+                    scores[value] += weight * count * share
             weight *= WEIGHT_OF_A_LETTER
-        values = [value for value in scores if scores[value] > 0]
+        values = [value for value, score in scores.items() if score > 0]
         values.sort(key=lambda value: -scores[value])
         if name == "xpos" and feats not in ("", NO_VALUE):
-            words = {}
-            for description, n in self._counts.get((tag, ""), Counter[Described]()).items():
-                if description.xpos and description.feats and n > 0:
-                    words[description] = n
-            if words and all(description.feats != feats for description in words):
-                values.insert(0, composed_xpos(feats, words))
+            values = self._composed_xpos(tag, feats) + values
         return list(dict.fromkeys(values))
+
+    def _composed_xpos(self, tag: str, feats: str) -> list[str]:
+        """An XPOS put together for features that no described word with the tag has, or nothing."""
+        described_words = {}
+        for description, n in self._counts.get((tag, ""), {}).items():
+            if description.xpos and description.feats and n > 0:
+                described_words[description] = n
+        is_new = all(description.feats != feats for description in described_words)
+        return [composed_xpos(feats, described_words)] if described_words and is_new else []
 
     def corrected_guess(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
         """A tagger's tag and guess for a word of which nobody has said anything, with what was said
@@ -112,9 +118,8 @@ class Analogies:
             return tag, guess
         like = self.guess(form, MarkedColumns(upos=tag))
         if tag not in tags:
-            return tag, Described(
-                guess.xpos or like.xpos, guess.feats or like.feats, like.lemma or guess.lemma
-            )
+            xpos, feats = guess.xpos or like.xpos, guess.feats or like.feats
+            return tag, Described(xpos, feats, like.lemma or guess.lemma)
         values = []
         for place, (old, best) in enumerate(zip(guess, like)):
             counts = self._counts_of_form(form, tag, place)
@@ -143,38 +148,46 @@ class Analogies:
         place = Described._fields.index(name)
         counts: Counter[str] = Counter()
         for other in UD2_TAGS - {tag}:
-            for description, count in self._counts.get((other, ""), {}).items():
-                counts[description[place]] += count
-        values = [value for value in counts if value and counts[value] > 0]
+            for description, n in self._counts.get((other, ""), {}).items():
+                counts[description[place]] += n
+        values = [value for value, n in counts.items() if value and n > 0]
         return sorted(values, key=lambda value: (-counts[value], value))
 
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
         """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, as
         written, shortened."""
-        lower, start = form.lower(), self._form_with_lemmas_beginning(form, tag)
-        likely = _lemmas_by_rules(self.ranked_values(form, tag, "lemma", feats), lower, start)
-        if likely:
-            yield likely[0]  # which is all that `guess` asks for: other tags take long
-        unlikely = _lemmas_by_rules(self.values_of_other_tags(tag, "lemma"), lower, start)
-        rest = [*likely, *unlikely, start.lower(), lower, form]
-        if not likely:
-            yield rest[0]
+        lower = form.lower()
+        by_rule = self._lemmas_by_rule(form, tag, feats)
+        yield next(by_rule)
         if tag in TAGS_WITH_FREQUENT_LEMMAS:
             for lemma, n in self._lemmas[tag].most_common(N_FREQUENT):
                 if n > 0:
                     yield lemma
-        yield from rest
-        for k in range(1, min(MOST_LETTERS_OFF + 1, len(lower))):
-            yield lower[:-k]
+        yield from by_rule
+        for n_letters_off in range(1, min(MOST_LETTERS_OFF + 1, len(lower))):
+            yield lower[:-n_letters_off]
+
+    def _lemmas_by_rule(self, form: str, tag: str, feats: str) -> Iterator[str]:
+        """The lemmas that rules make of a form: those of its tag, then those of others; then the
+        form itself. There is at least one."""
+        lower, start = form.lower(), self._form_with_lemmas_beginning(form, tag)
+        for rule in self._lemma_rules(form, tag, feats):
+            if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
+                yield applied(rule, start)
+        yield from (start.lower(), lower, form)
+
+    def _lemma_rules(self, form: str, tag: str, feats: str) -> Iterator[str]:
+        yield from self.ranked_values(form, tag, "lemma", feats)
+        yield from self.values_of_other_tags(tag, "lemma")  # slow, and asked for later lemmas only
 
     def _form_with_lemmas_beginning(self, form: str, tag: str) -> str:
         """A form with the beginning of its lemma, as most words with its first letters have it:
         bean for bhean."""
         lower = form.lower()
         counts = +self._beginnings[lower[:2]]
-        (of_form, of_lemma), _ = counts.most_common(1)[0] if counts else NO_CHANGE
-        of_same = self._counts.get((tag, _whole_form(form)), Counter[Described]())
-        has_lemma = any(n > 0 and description.lemma for description, n in of_same.items())
+        of_form, of_lemma = counts.most_common(1)[0][0] if counts else SAME_BEGINNING
+        of_same_form = self._counts.get((tag, _whole_form(form)), Counter())
+        has_lemma = any(n > 0 and description.lemma for description, n in of_same_form.items())
         if of_form == of_lemma or has_lemma or len(form) <= len(of_form) + 1:
             start = form
         else:
@@ -185,19 +198,19 @@ class Analogies:
         """What is likely of a word that has at least a tag, "" where no word tells; what it has
         stays."""
         description = description_of(word)
-        feats, xpos = description.feats, description.xpos
-        if not feats:
-            feats = next(iter(self.ranked_values(form, word.upos, "feats")), "")
-        if not xpos:
-            xpos = next(iter(self.ranked_values(form, word.upos, "xpos", feats)), "")
-        rules = (
-            self.ranked_values(form, word.upos, "lemma", feats)
-            or self.values_of_other_tags(word.upos, "lemma")[:1]
+        feats = description.feats or _first_or_none(self.ranked_values(form, word.upos, "feats"))
+        xpos = description.xpos or _first_or_none(
+            self.ranked_values(form, word.upos, "xpos", feats)
         )
-        lemma = rules[0] if rules else ""
+        rules = self.ranked_values(form, word.upos, "lemma", feats)
+        lemma = _first_or_none(rules or self.values_of_other_tags(word.upos, "lemma"))
         if lemma not in ("", NO_VALUE):
             lemma = next(self.lemmas(form, word.upos, feats))
         return Described(xpos, feats, lemma)
+
+
+def _first_or_none(values: Sequence[str]) -> str:
+    return values[0] if values else ""
 
 
 def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
@@ -207,9 +220,9 @@ def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
     for form, word in zip(marked.forms, marked.state.columns):
         if word.upos != NO_VALUE:
             description = description_of(word, is_done)
-            if description.lemma not in ("", NO_VALUE):
-                description = description._replace(lemma=_rule_of(form, description.lemma))
-            yield form, word.upos, description
+            lemma = description.lemma
+            rule = lemma if lemma in ("", NO_VALUE) else _rule_of(form, lemma)
+            yield form, word.upos, description._replace(lemma=rule)
 
 
 def _rule_of(form: str, lemma: str) -> str:
@@ -222,9 +235,13 @@ def _rule_of(form: str, lemma: str) -> str:
 
 def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:
     """What differs at the beginnings, as bh and b in bhean and bean; two empty texts: nothing."""
-    cuts = {(i, j): n_shared(form[i:], lemma[j:]) for i in range(3) for j in range(3)}
-    of_form, of_lemma = max(cuts, key=lambda cut: (cuts[cut] > 1 and cuts[cut], -sum(cut)))
-    return form[:of_form], lemma[:of_lemma]
+    shared = {}
+    for cut in product(range(3), range(3)):
+        n_form, n_lemma = cut
+        n_letters = n_shared(form[n_form:], lemma[n_lemma:])
+        shared[cut] = n_letters if n_letters > 1 else 0
+    n_form, n_lemma = max(shared, key=lambda cut: (shared[cut], -sum(cut)))
+    return form[:n_form], lemma[:n_lemma]
 
 
 def _endings(form: str) -> Iterator[str]:
@@ -233,16 +250,6 @@ def _endings(form: str) -> Iterator[str]:
     for length in range(min(LONGEST_ENDING, len(lower)) + 1):
         yield lower[len(lower) - length :]
     yield _whole_form(form)
-
-
-def _lemmas_by_rules(rules: Iterable[str], lower: str, start: str) -> list[str]:
-    """The lemmas that those rules make which fit a lower-cased form; `start` is the form to which
-    they are applied."""
-    lemmas = []
-    for rule in rules:
-        if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
-            lemmas.append(applied(rule, start))
-    return lemmas
 
 
 def _whole_form(form: str) -> str:

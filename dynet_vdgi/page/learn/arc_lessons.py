@@ -42,10 +42,9 @@ MOST_TEXT = 2000
 """Number of sentences used without trees; of a longer file every second, third and so on."""
 
 MOST_NEW = 0.05
-"""Share of the words that may be new or others before the knowledge of the text
-is gathered again."""
+"""Share of the words that may change before the knowledge about the text is gathered again."""
 
-N_CHOSEN_AHEAD = 50
+SENTENCES_AHEAD = 50
 """Number of sentences that are chosen in advance."""
 
 LONGEST_EXACT = 60
@@ -129,8 +128,8 @@ class Learnt:
     def guesses(self, sentences: Sequence[Sentence]) -> list[Guess]:
         """The trees of many sentences; they contain the confirmed heads if such trees exist."""
         free = [replace(s, heads=None, deprels=()) for s in sentences]
-        confidences = self.parser.confidences(free)
-        trees = [tree for tree, _ in confidences]
+        parsed = self.parser.confidences(free)
+        trees = [tree for tree, _ in parsed]
         for k, sentence in enumerate(sentences):
             heads = sentence.heads or ()
             if any(head != FREE for head in heads) and given_heads.conflict(heads) is None:
@@ -138,7 +137,7 @@ class Learnt:
         labelled = self.labeller.predict(trees)
         return [
             Guess(tree.heads or (), tree.deprels, tuple(sure.tolist()))
-            for tree, (_, sure) in zip(labelled, confidences)
+            for tree, (_, sure) in zip(labelled, parsed)
         ]
 
     def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
@@ -180,9 +179,8 @@ class Learnt:
             _favour(scores, parsed.heads or (), STUDENT)
         _favour(scores, held, HELD)
         tree = eisner.expected_best(eisner.marginals(eisner.constrained(scores, heads)), heads)
-        sure = probabilities[list(tree), range(len(tree))]
-        calibration = self.parser.calibration
-        return tree, shifted(sure, calibration.shift if calibration else 0.0)
+        shift = self.parser.calibration.shift if self.parser.calibration else 0.0
+        return tree, shifted(probabilities[list(tree), range(len(tree))], shift)
 
 
 def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:
@@ -205,13 +203,12 @@ def _compatible_heads(heads: Sequence[int]) -> tuple[int, ...]:
 
 
 def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
-    """Learns from the text and from confirmed arcs;
-    unconfirmed heads are FREE and relations "_"."""
-    with_arcs = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
+    """Learns from the text and from confirmed arcs; other heads are FREE, and relations "_"."""
+    taught = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
     settings = knowledge.course.settings
-    parser = settings.learner().fit(knowledge.text, with_arcs, knowledge.base, knowledge.votes)
+    parser = settings.learner().fit(knowledge.text, taught, knowledge.base, knowledge.votes)
     labeller = Labeller(load_labels(), log_p=knowledge.base.log_p)
-    short = [s for s in with_arcs if len(s) <= settings.crf.max_len]
+    short = [s for s in taught if len(s) <= settings.crf.max_len]
     return Learnt(parser, labeller.fit(short, verb_order=knowledge.prior.text.verb_order))
 
 
@@ -242,30 +239,29 @@ class Lessons:
         """Guesses for the unfinished sentences, and the model that made them; None: there is no
         text.
 
-        `told` has the sentences with confirmed arcs, `done` the finished ones.
+        `confirmed` has the sentences with confirmed arcs, `done` the finished ones.
         """
         start = time.perf_counter()
         self._n_new += sum(
             len(one) for k, one in sentences.items() if self._sentences.get(k) != one
         )
         self._sentences = sentences
-        n_words = sum(len(one) for one in sentences.values())
-        if self._knowledge is None or self._n_new > MOST_NEW * n_words:
+        if self._knowledge is None or self._n_new > MOST_NEW * sum(map(len, sentences.values())):
             self._knowledge = knowledge_of(list(sentences.values()), self._course)
             self._n_new = 0
         if self._knowledge is None:
             return None
         learnt = learn(self._knowledge, list(confirmed.values()))
         left = [k for k, one in sentences.items() if k not in done and len(one)]
-        guesses = dict(zip(left, learnt.guesses([confirmed.get(k, sentences[k]) for k in left])))
+        given = [confirmed.get(k, sentences[k]) for k in left]
+        guesses = dict(zip(left, learnt.guesses(given)))
         return Lesson(guesses, next_ones(sentences, guesses), time.perf_counter() - start), learnt
 
 
 def next_ones(
-    sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = N_CHOSEN_AHEAD
+    sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = SENTENCES_AHEAD
 ) -> list[int]:
-    """The ids of sentences to correct next, the most useful first;
-    those without a guess are done."""
+    """The ids of sentences to correct next, the most useful first; one without a guess is done."""
     ids = list(guesses)
     chosen = choose(
         [sentences[k] for k in ids],

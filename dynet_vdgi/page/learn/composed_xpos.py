@@ -8,9 +8,11 @@ XPOS of the most similar features is taken, and each of its parts is chosen agai
 * then, a part that is the beginning of a value becomes the beginning of the value now, as m in Ncms
   of Gender=Masc.
 
->>> singular = Described("Ncms", "Gender=Masc|Number=Sing")
->>> plural = Described("Ncmp", "Gender=Masc|Number=Plur")
->>> composed_xpos("Gender=Fem|Number=Plur", {singular: 2, plural: 1})
+>>> masculine = {
+...     Described("Ncms", "Gender=Masc|Number=Sing"): 2,
+...     Described("Ncmp", "Gender=Masc|Number=Plur"): 1,
+... }
+>>> composed_xpos("Gender=Fem|Number=Plur", masculine)
 'Ncfp'
 """
 
@@ -84,7 +86,7 @@ def _beginnings_of_values(
     N--P.
     """
     old_values = dict(_name_and_value(feature) for feature in gone)
-    beginnings: dict[int, str] = {}
+    parts: dict[int, str] = {}
     for name, value in map(_name_and_value, sorted(new)):
         old = old_values.get(name, "").lower()
         for place in range(len(shape) - 1, 0, -1):
@@ -92,9 +94,9 @@ def _beginnings_of_values(
             is_code = "-" in shape or not part.isupper()
             if value and part.isalnum() and old.startswith(part.lower()) and is_code:
                 beginning = value[: len(part)]
-                beginnings[place] = beginning if part.isupper() else beginning.lower()
+                parts[place] = beginning if part.isupper() else beginning.lower()
                 break
-    return beginnings
+    return parts
 
 
 def _name_and_value(feature: str) -> tuple[str, str]:

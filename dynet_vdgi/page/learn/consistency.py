@@ -28,22 +28,18 @@ PARTS = 2
 """Each part of the sentences is parsed by what the others have taught."""
 
 WEIGHTS = {"tag": 1, "features": 1, "lemma": 1, "head": 2, "relation": 2}
+RANKS_ADDED = 20
+"""A word counts as the sum of weight / (rank + RANKS_ADDED) over its columns; chosen on Basque-BDT
+and Italian-ParTUT."""
 
-RANK_OFFSET = 20
-"""A word counts as the sum of weight / (rank + RANK_OFFSET) over its columns; both were chosen on
-Basque-BDT and Italian-ParTUT."""
-
-LEAST_CHANCE, MOST_CHANCE = 1e-9, 0.5
-"""Probabilities: those below the least count as it, and what is more probable than the other is not
-suspicious."""
+LEAST_PROBABILITY, LEAST_UNSUSPICIOUS = 1e-9, 0.5
+"""Probabilities below the first count as it; from the second on, nothing is suspicious."""
 
 Contexts = Sequence[Hashable]
 """What surrounds a word, from the coarsest to the finest."""
 
-
-Opinion = tuple[float, str, int]
-"""The probability of a value by the parser of a few trees, its own choice if that is another one,
-and the number of values that there could be."""
+Columns = dict[str, tuple[str, Contexts]]
+"""The value of each column of a word, with its contexts."""
 
 
 def inconsistent_words(names: Sequence[str], course: Course | None = None) -> list[Place]:
@@ -52,47 +48,47 @@ def inconsistent_words(names: Sequence[str], course: Course | None = None) -> li
 
     Raises: UsageError, there is no sentence of 2 to 40 words to learn from; DataError.
     """
-    numbers, sentences = [], []
+    numbered: list[tuple[int, Sentence]] = []  # by their numbers in their files
     for name in names:
-        for number, sentence in enumerate(reading.read(name, heads="partial"), 1):
-            numbers.append(number)
-            sentences.append(sentence)
-    words = []
-    for k, sentence in enumerate(sentences):
+        numbered += enumerate(reading.read(name, heads="partial"), 1)
+    words = []  # by sentence and place from 0
+    for k, (_, sentence) in enumerate(numbered):
         words += [(k, w) for w, tag in enumerate(sentence.tags) if tag != "PUNCT"]
-    values = [_values_of(sentences[k], w) for k, w in words]
-    opinions = _opinions(sentences, course or Course.of())
-    suspicions: dict[int, list[tuple[float, int, Place]]] = defaultdict(list)
+    columns = [_columns(numbered[k][1], w) for k, w in words]
+    parsed = _parsed([sentence for _, sentence in numbered], course or Course.of())
+    weighed: dict[int, list[tuple[float, int, Place]]] = defaultdict(list)
     for column, weight in WEIGHTS.items():
-        # a column's values are compared with all, features with those of the tag
-        kinds = []
-        for word in values:
-            kinds.append((word["tag"][0] if column == "features" else "", word[column][0]))
-        n_of_kind, n_of_tag = Counter(kinds), Counter(tag for tag, _ in kinds)
+        kinds = [
+            (of_word["tag"][0] if column == "features" else "", of_word[column][0])
+            for of_word in columns
+        ]
+        shares, n_of_tag = Counter(kinds), Counter(tag for tag, _ in kinds)
+        items = [of_word[column] for of_word in columns]
         scores = []
-        columns = [word[column] for word in values]
-        for at, (p, other, times) in enumerate(chances(columns, column == "lemma")):
+        for at, (p, other, times) in enumerate(chances(items, column == "lemma")):
             (k, w), (tag, value) = words[at], kinds[at]
-            sentence, share = sentences[k], n_of_kind[tag, value] / n_of_tag[tag]
+            number, sentence = numbered[k]
+            share = shares[tag, value] / n_of_tag[tag]
             if column in ("head", "relation"):
-                p, guess, n = opinions[k, w][column] if (k, w) in opinions else (1.0, "", 1)
-                share = 1 / n if column == "head" else share
+                p, guess, n_words = parsed.get((k, w), NOT_PARSED)[column]
+                share = 1 / n_words if column == "head" else share
                 other = ", ".join(filter(None, (other, guess and f"parsed {guess}")))
             elif column == "lemma" and sentence.lemmas:
                 value, share = sentence.lemmas[w], 1.0
-                if other not in ("", NO_VALUE):
-                    other = applied(other, sentence.forms[w])
-            if p < MOST_CHANCE:
-                place = Place.of(sentence, numbers[k], w + 1, f"{column} {value}", other, times)
-                scores.append((share / max(p, LEAST_CHANCE), at, place))
+                other = applied(other, sentence.forms[w]) if other not in ("", NO_VALUE) else other
+            if p < LEAST_UNSUSPICIOUS:
+                place = Place.of(sentence, number, w + 1, f"{column} {value}", other, times)
+                scores.append((share / max(p, LEAST_PROBABILITY), at, place))
         scores.sort(key=lambda score: -score[0])
         for rank, (_, at, place) in enumerate(scores):
-            suspicions[at].append((weight / (rank + RANK_OFFSET), -rank, place))
-    by_sum = sorted(suspicions.values(), key=lambda each: -sum(part for part, *_ in each))
-    return [max(each, key=lambda one: one[1])[-1] for each in by_sum]
+            weighed[at].append((weight / (rank + RANKS_ADDED), -rank, place))
+    most_suspicious_first = sorted(
+        weighed.values(), key=lambda of_word: -sum(part for part, *_ in of_word)
+    )
+    return [max(of_word, key=lambda one: one[1])[-1] for of_word in most_suspicious_first]
 
 
-def _values_of(sentence: Sentence, w: int) -> dict[str, tuple[str, Contexts]]:
+def _columns(sentence: Sentence, w: int) -> Columns:
     """The value of each column of a word, counted from 0, with its contexts."""
     forms, tags = ("", *sentence.forms, ""), ("", *sentence.tags, "")
     lemmas, feats = sentence.lemmas or sentence.forms, sentence.feats
@@ -136,60 +132,64 @@ def chances(
     for value, contexts in items:
         for level in enumerate(contexts):
             counts[level][value] += 1
-    sums = {level: (values.total(), values.most_common(2)) for level, values in counts.items()}
-    results, n_values = [], len({value for value, _ in items})
+    usual = {level: (values.total(), values.most_common(2)) for level, values in counts.items()}
+    n_values = len({value for value, _ in items})
+    probable = []
     for value, contexts in items:
         p, other, times = 0.5 if is_open else 1 / n_values, "", ""
         for level in enumerate(contexts):
-            values, (total, best) = counts[level], sums[level]
+            values, (total, best) = counts[level], usual[level]
             p = (values[value] - 1 + len(values) * p) / (total - 1 + len(values))
-            others = [pair for pair in best if pair[0] != value]
-            if others:
-                other, times = others[0][0], f"{values[value]} : {others[0][1]}"
-        results.append((p, other, times))
-    return results
+            rest = [pair for pair in best if pair[0] != value]
+            if rest:
+                other, times = rest[0][0], f"{values[value]} : {rest[0][1]}"
+        probable.append((p, other, times))
+    return probable
 
 
-def _opinions(
-    sentences: Sequence[Sentence], course: Course
-) -> dict[tuple[int, int], dict[str, Opinion]]:
-    """The opinions about head and relation of words with heads, by sentence and place from 0."""
+Parsed = dict[str, tuple[float, str, int]]
+"""Of head and relation of a word: the probability, the parser's own choice if it is another one,
+and the number of words that could be the head."""
+
+NOT_PARSED: Parsed = {"head": (1.0, "", 1), "relation": (1.0, "", 1)}
+
+
+def _parsed(sentences: Sequence[Sentence], course: Course) -> dict[tuple[int, int], Parsed]:
+    """What is parsed of the words with heads, by sentence and place from 0."""
     pairs = [without_punctuation(sentence) for sentence in sentences]
     trees = [tree for tree, _ in pairs]
     knowledge = knowledge_of(trees, course)
     if knowledge is None:
         raise UsageError("there is no sentence of 2 to 40 words to learn from")
-    opinions = {}
+    parsed: dict[tuple[int, int], Parsed] = {}
     for part in range(PARTS):
         others = [tree for k, tree in enumerate(trees) if k % PARTS != part and len(tree) > 1]
-        ids = [k for k in range(part, len(trees), PARTS) if len(trees[k])]
+        numbers = [k for k in range(part, len(trees), PARTS) if len(trees[k])]
         crf = course.settings.learner().crf.fit(others, knowledge.base)
         labeller = Labeller(load_labels(), log_p=knowledge.base.log_p)
         labeller.fit(others, verb_order=knowledge.prior.text.verb_order)
-        rows = iter(labeller.chances([trees[k] for k in ids]))
+        rows = iter(labeller.chances([trees[k] for k in numbers]))
         column_of = {name: y for y, name in enumerate(labeller.names)}
-        for k, marginals in zip(ids, crf.marginals([trees[k] for k in ids])):
+        for k, marginals in zip(numbers, crf.marginals([trees[k] for k in numbers])):
             tree, places = pairs[k]
             relations = tree.deprels or (NO_VALUE,) * len(tree)
             for d, (head, relation) in enumerate(zip(tree.heads or (), relations)):
                 row, best = next(rows), int(marginals[:, d].argmax())
                 if head < 0:
                     continue
+                p_relation = float(row[column_of[relation]]) if relation in column_of else 0.0
                 best_head = f"{places[best - 1]} {tree.forms[best - 1]}" if best else "0 ROOT"
-                best_label = labeller.names[int(row.argmax())]
-                p_relation = 1.0  # of the root
-                if head:
-                    p_relation = float(row[column_of[relation]]) if relation in column_of else 0.0
-                opinions[k, places[d] - 1] = {
+                label = labeller.names[int(row.argmax())]
+                parsed[k, places[d] - 1] = {
                     "head": (
                         float(marginals[head, d]),
                         best_head if best != head else "",
                         len(tree),
                     ),
                     "relation": (
-                        p_relation,
-                        best_label if best_label != relation else "",
+                        p_relation if head else 1.0,
+                        label if label != relation else "",
                         len(tree),
                     ),
                 }
-    return opinions
+    return parsed

@@ -1,12 +1,10 @@
-"""Splits to offer for a word: as other words of the text are split,
-and at apostrophes and hyphens."""
+"""Splits to offer for a word: as other words of the text are split, at apostrophes and hyphens."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from dynet_vdgi.conllu.punctuation import is_mark
@@ -15,7 +13,7 @@ from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.sentence_layout import has_space_after
 from dynet_vdgi.words.tagger.lemmas import n_shared
 
-MOST = 9
+MOST_OFFERED = 9
 
 _INSIDE = re.compile(r"(?<=\w)['’ʼ‐-](?=\w)")
 
@@ -42,8 +40,8 @@ class WordSplit(NamedTuple):
         if not is_fitting:
             return ""
         if "".join(forms).lower() == lower:  # capitals are those of the word
-            ends = accumulate([len(part) for part in forms], initial=0)
-            forms = [form[start:end] for start, end in pairwise(ends)]
+            ends = [sum(map(len, forms[:k])) for k in range(len(forms) + 1)]
+            forms = [form[start:end] for start, end in zip(ends, ends[1:])]
         elif form[0].isupper() != forms[0][:1].isupper():
             forms[0] = forms[0][:1].swapcase() + forms[0][1:]
         return self.mark.join(forms) if all(forms) else ""
@@ -63,30 +61,31 @@ class Splits:
             return []  # what is typed would be cut there, too
         for marked in sentences:
             if marked.is_done or not marked.is_from_file:  # somebody has looked at its tokens
-                entry = self._splits.get(marked.id)
-                if entry is None or entry[0] is not marked.source:
-                    entry = self._splits[marked.id] = (
-                        marked.source,
-                        list(_splits_in(marked.source.lines)),
-                    )
-                splits.update(entry[1])
+                splits.update(self._in_sentence(marked))
         fitting = sorted(splits, key=lambda split: (-len(split.text), -splits[split]))
-        typed_splits = [typed for split in fitting if (typed := split.typed_words(form))]
+        typed = [split.typed_words(form) for split in fitting]
         for match in _INSIDE.finditer(form):
-            typed_splits += [
-                f"{form[: match.end()]}{mark}{form[match.end() :]}" for mark in (" ", "|")
-            ]
-        return list(dict.fromkeys(typed_splits))[:MOST]
+            start, end = form[: match.end()], form[match.end() :]
+            typed += [f"{start} {end}", f"{start}|{end}"]
+        return list(dict.fromkeys(filter(None, typed)))[:MOST_OFFERED]
+
+    def _in_sentence(self, marked: MarkedSentence) -> list[WordSplit]:
+        """The splits in a sentence, which are looked for again when its tokens are others."""
+        source, splits = self._splits.get(marked.id, (None, []))
+        if source is not marked.source:
+            splits = list(_splits_in(marked.source.lines))
+            self._splits[marked.id] = marked.source, splits
+        return splits
 
 
 def _splits_in(lines: Sequence[str]) -> Iterator[WordSplit]:
     """The splits by which the words of a sentence were split: multiword tokens, and tokens without
     a space between."""
-    rows = []
-    for line in lines:
-        columns = line.split("\t")
-        if line[:1] not in ("#", "") and "." not in columns[0]:
-            rows.append(columns)
+    rows = [
+        line.split("\t")
+        for line in lines
+        if line[:1] not in ("#", "") and "." not in line.split("\t", 1)[0]
+    ]
     is_spaced = 2 * sum(has_space_after(row[9]) for row in rows) > len(rows)
     before, last = "", 0
     for k, (number, form, *_, misc) in enumerate(rows):
