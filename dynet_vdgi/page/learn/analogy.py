@@ -198,18 +198,18 @@ class Analogies:
         """What is likely of a word that has at least a tag, "" where no word tells; what it has
         stays."""
         description = description_of(word)
-        feats = description.feats or _first_or_none(self.ranked_values(form, word.upos, "feats"))
-        xpos = description.xpos or _first_or_none(
+        feats = description.feats or _first_or_empty(self.ranked_values(form, word.upos, "feats"))
+        xpos = description.xpos or _first_or_empty(
             self.ranked_values(form, word.upos, "xpos", feats)
         )
         rules = self.ranked_values(form, word.upos, "lemma", feats)
-        lemma = _first_or_none(rules or self.values_of_other_tags(word.upos, "lemma"))
+        lemma = _first_or_empty(rules or self.values_of_other_tags(word.upos, "lemma"))
         if lemma not in ("", NO_VALUE):
             lemma = next(self.lemmas(form, word.upos, feats))
         return Described(xpos, feats, lemma)
 
 
-def _first_or_none(values: Sequence[str]) -> str:
+def _first_or_empty(values: Sequence[str]) -> str:
     return values[0] if values else ""
 
 
