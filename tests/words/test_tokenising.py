@@ -16,7 +16,7 @@ from dynet_vdgi.conllu.raw_documents import read_documents
 from dynet_vdgi.conllu.raw_text import Document
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import archive
-from dynet_vdgi.page.store.plain_text import by_rule
+from dynet_vdgi.page.store.plain_text import sentences_by_rule
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.words.tagger.crf import Items, Tokens
 from dynet_vdgi.words.tokeniser import features, tokeniser_file, whole
@@ -286,7 +286,9 @@ def test_format_characters_stay_with_the_letters_before_them(
     assert forms[0] == ["Le", "cha\u00adt\u200b", "du", "chien\u200d", "dort\u200b", ".\u200f"]
     assert [sentence[-1] for sentence in forms] == [".\u200f", "!\u200e", ".\u200f"]
     assert document.sentences[0].tokens[2].words == ("de", "le")
-    assert [[INVISIBLE[t.start : t.end] for t in s.tokens] for s in by_rule(INVISIBLE)] == forms
+    assert [
+        [INVISIBLE[t.start : t.end] for t in s.tokens] for s in sentences_by_rule(INVISIBLE)
+    ] == forms
     path = tmp_path / "text.conllu"
     path.write_bytes(raw_writing.conllu_of(document).encode())
     assert read_documents([path]) == [document]
@@ -388,7 +390,7 @@ def test_addresses_numbers_times_names_and_tags_stay_whole(stretch: str, learnt:
     assert [
         [form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))
     ] == expected
-    assert [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)] == expected
+    assert [[text[t.start : t.end] for t in s.tokens] for s in sentences_by_rule(text)] == expected
 
 
 NUMBERS = (
@@ -466,7 +468,7 @@ def test_a_picture_is_a_token_and_the_mark_after_it_another(name: str, learnt: T
     picture = PICTURES[name]
     for mark in "!.,?…)":
         for text in (f"Le chat dort {picture}{mark} pain", f"Le chat {picture}{mark}"):
-            for found in (learnt.tokenise(text).sentences, by_rule(text)):
+            for found in (learnt.tokenise(text).sentences, sentences_by_rule(text)):
                 tokens = [text[t.start : t.end] for sentence in found for t in sentence.tokens]
                 assert tokens[tokens.index("chat") + 1 + ("dort" in tokens) :][:2] == [
                     picture,
