@@ -26,7 +26,7 @@ class Material:
     removed.
 
     For the neural parser: `vectors` are word vectors; `start` are weights to start from instead of
-    random ones.
+    random ones, and `start_lambda` is the lambda (J,) that they were left with.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -38,6 +38,7 @@ class Material:
     punctuation: str = "punct"
     vectors: Embeddings | None = None
     start: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    start_lambda: NDArray[Any] | None = None
 
     @property
     def sentences(self) -> list[Sentence]:

@@ -112,6 +112,44 @@ class ShareOfRuleArcs(AttainableCounts):
         return np.asarray(self.share * worth[best, np.arange(len(best))].sum(keepdims=True))
 
 
+SHARPNESS = 30.0
+"""Of the distribution over trees in `ShareOfEachRule`: the log-odds of one rule arc, in nats."""
+
+
+class ShareOfEachRule(AttainableCounts):
+    """`posterior.expectations = "each_rule"`: a constraint on each rule, J = K.
+
+    Each rule has a `share` of its mean count in the projective trees with most rule arcs, where the
+    rules compete for words. The mean over these trees has all the counts at once, so Q is not empty.
+    """
+
+    def __init__(self, rules: RuleSet, tags: Sequence[str], share: float) -> None:
+        super().__init__(rules, tags)
+        self.share = share
+
+    def attainable_expectations(self, rule_of_arcs: Ints) -> Floats:
+        n_rules = len(self.rule_file_expectations)
+        worth = np.append(2.0 * self.rule_file_expectations, 0.0)[rule_of_arcs]
+        # of a distribution in which all but the trees with most rule arcs are improbable
+        of_arcs = eisner.marginals(np.pad(SHARPNESS * worth, ((0, 0), (1, 0))))
+        return np.asarray(
+            self.share * np.array([of_arcs[rule_of_arcs == k].sum() for k in range(n_rules)])
+        )
+
+
+class CappedCounts(AttainableCounts):
+    """`posterior.expectations = "capped"`: as in the released code, each rule of the rule file holds
+    so often in a sentence, J = K, but not more often than in any one projective tree of it."""
+
+    def attainable_expectations(self, rule_of_arcs: Ints) -> Floats:
+        most = []
+        for k in range(len(self.rule_file_expectations)):
+            is_arc = np.asarray(rule_of_arcs == k, dtype=np.float64)
+            best = np.array(eisner.best(np.pad(is_arc, ((0, 0), (1, 0)))))
+            most.append(is_arc[best, np.arange(len(best))].sum())
+        return np.minimum(self.rule_file_expectations, most)
+
+
 class RateOfPairs(AttainableCounts):
     """`posterior.expectations = "rates"` or `"trees"`: the number of a rule is its share of pairs
     of words.
@@ -187,15 +225,15 @@ class Lambda(FixedLambda):
     """The paper's lambda: projected gradient on the dual, a step after each mini-batch (Algorithm
     1, last line).
 
-    It starts at 0. A step goes down the mean of the sentences' O(lambda), from their samples, and is proximal in
+    It starts at 0, or where another stage left it. A step goes down the mean of the sentences' O(lambda), from their samples, and is proximal in
     the norm, which has no gradient at 0: lambda stays 0 while the constraints hold up to epsilon.
     """
 
-    def __init__(self, n_constraints: int, lr: float, epsilon: float) -> None:
-        super().__init__(np.zeros(n_constraints))
+    def __init__(self, start: Floats, lr: float, epsilon: float) -> None:
+        super().__init__(start)
         self.lr, self.epsilon = lr, epsilon
         # summed over the mini-batch, without the norm's part
-        self.gradient = np.zeros(n_constraints)
+        self.gradient = np.zeros_like(start)
 
     def observe(self, counts: Floats, expectations: Floats) -> None:
         """Adds the gradient of a sentence's O(lambda); lambda does not move."""

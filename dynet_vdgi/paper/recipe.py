@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,6 +20,7 @@ from dynet_vdgi.paper.settings import NeuralSettings
 from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine
 from dynet_vdgi.rule_tables.estimated_rules import estimated_in
 from dynet_vdgi.rule_tables.rules import RuleSet
+from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.recipe import (
@@ -60,8 +60,13 @@ class NeuralRecipe(Recipe[NeuralSettings]):
         material = reading.material(inputs, rules, longest_dev=settings.train.dev_max_len)
         every = [*material.sentences, *material.trees]
         if inputs.init:
-            vocabulary, start, settings = _initial(inputs.init, settings, every)
-            material = replace(material, vocabulary=vocabulary, start=start)
+            model, settings = _initial(inputs.init, settings, every)
+            material = replace(
+                material,
+                vocabulary=model.vocabulary,
+                start=model.parameters,
+                start_lambda=_lambda_of(inputs.init, model, rules, settings),
+            )
         elif settings.parser.word_dim:
             vocabulary, vectors = _vocabulary(every, settings)
             settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
@@ -181,8 +186,8 @@ def _vocabulary(
 
 def _initial(
     path: str, settings: NeuralSettings, sentences: list[Sentence]
-) -> tuple[Vocabulary, Mapping[str, Any], NeuralSettings]:
-    """Vocabulary and weights of a model to start from, and the settings with its vectors' size.
+) -> tuple[ModelFile, NeuralSettings]:
+    """A model to start from, with what it needs to continue; the settings with its vectors' size.
 
     Raises:
         ModelError: it has another shape, or lacks a tag of the training text.
@@ -191,7 +196,7 @@ def _initial(
     for key in ("vectors", "clusters"):
         if getattr(settings.words, key):
             raise UsageError(f"--init {path}: the model has its own {key}; leave out words.{key}")
-    model = load_model(path)
+    model = load_model(path, training=True)
     if not isinstance(model.settings, NeuralSettings):
         raise no_start(path)
     if model.settings.data.tags != settings.data.tags:
@@ -213,7 +218,32 @@ def _initial(
     if lacking:
         raise ModelError(f"{path}: it does not know these tags: {' '.join(sorted(lacking))}")
     dim = model.settings.parser.vector_dim
-    return model.vocabulary, model.parameters, _with_vector_dim(settings, dim)
+    return model, _with_vector_dim(settings, dim)
+
+
+def _lambda_of(
+    path: str, model: ModelFile, rules: RuleSet, settings: NeuralSettings
+) -> Floats | None:
+    """Lambda where the model's training left it, for a second stage to go on from; None: at 0."""
+    posterior = settings.posterior
+    if (
+        settings.pretrains
+        or posterior.dynamics != "dual"
+        or settings.finetune.first_lambda != "carried"
+    ):
+        return None
+    assert isinstance(model.settings, NeuralSettings)
+    before = model.settings.posterior
+    if "lambda" not in model.training:
+        reason = "it holds none"
+    elif (before.dynamics, before.expectations) != ("dual", posterior.expectations) or (
+        model.rules.pairs() != rules.pairs()
+    ):
+        reason = "its own is of other constraints"
+    else:
+        return np.asarray(model.training["lambda"])
+    logger.info("--init %s: lambda starts at 0, as %s", path, reason)
+    return None
 
 
 def _with_vector_dim(settings: NeuralSettings, dim: int) -> NeuralSettings:

@@ -51,9 +51,9 @@ class PosteriorSettings(Section, frozen=True):
     """Posterior regularisation of learning from text: how the rules enter, and how lambda is found."""
 
     expectations: Annotated[
-        Literal["rules", "rates", "trees"],
+        Literal["rules", "each_rule", "capped", "rates", "trees"],
         Meta(
-            description="numbers of the rule file: what rules are worth, or shares of pairs; or counted in gold trees"
+            description="rule arcs in all, or of each rule; the rule file's numbers, capped, or per pair; counted in trees"
         ),
     ] = "rules"
     dynamics: Annotated[
@@ -126,6 +126,10 @@ class FinetuneSettings(Section, frozen=True):
         Literal["score", "plain"],
         Meta(description="its weights: by the score, or as in pretraining"),
     ] = "score"
+    first_lambda: Annotated[
+        Literal["carried", "zero"],
+        Meta(description="lambda goes on where the first stage left it, or starts at 0"),
+    ] = "carried"
     lr: Annotated[float, Meta(ge=0, description="learning rate of the second stage")] = 0.002
     clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
 
@@ -166,9 +170,10 @@ _EXCLUSIONS: Exclusions = (
     ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
      lambda s, i: not i.has_text),
     ("posterior.epsilon posterior.lr", _WITHOUT, lambda s, i: s.posterior.dynamics not in ("dual", "released")),
+    ("finetune.first_lambda", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.momentum", _WITHOUT, lambda s, i: s.posterior.dynamics != "released"),
     ("posterior.share", "posterior.expectations={0.posterior.expectations} says how many rule arcs there are",
-     lambda s, i: s.posterior.expectations != "rules"),
+     lambda s, i: s.posterior.expectations not in ("rules", "each_rule")),
     ("posterior.share", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
      lambda s, i: s.posterior.dynamics == "released" and not s.pretrains),

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper import released, scores
@@ -19,10 +20,19 @@ from dynet_vdgi.paper.baseline import Baseline
 from dynet_vdgi.paper.layers import Parameters
 from dynet_vdgi.paper.optimiser import AdaGrad
 from dynet_vdgi.paper.phases import Finetuning, Pretraining
-from dynet_vdgi.paper.posterior import FixedLambda, Lambda, RateOfPairs, RuleCounts, ShareOfRuleArcs
+from dynet_vdgi.paper.posterior import (
+    CappedCounts,
+    FixedLambda,
+    Lambda,
+    RateOfPairs,
+    RuleCounts,
+    ShareOfEachRule,
+    ShareOfRuleArcs,
+)
 from dynet_vdgi.paper.scores import Score
 from dynet_vdgi.paper.settings import FinetuneSettings, NeuralSettings, PosteriorSettings
 from dynet_vdgi.rule_tables.rules import RuleSet
+from dynet_vdgi.system.array_types import Floats
 
 
 @dataclass(frozen=True)
@@ -54,14 +64,21 @@ def rule_counts(rules: RuleSet, tags: Sequence[str], settings: PosteriorSettings
         return RuleCounts(rules, tags)
     if settings.expectations == "rules":
         return ShareOfRuleArcs(rules, tags, settings.share)
+    if settings.expectations == "each_rule":
+        return ShareOfEachRule(rules, tags, settings.share)
+    if settings.expectations == "capped":
+        return CappedCounts(rules, tags)
     return RateOfPairs(rules, tags)
 
 
-def first_lambda(features: RuleCounts, settings: PosteriorSettings, phase: str) -> FixedLambda:
-    """The lambda of a stage as it begins."""
+def first_lambda(
+    features: RuleCounts, settings: PosteriorSettings, phase: str, carried: Floats | None = None
+) -> FixedLambda:
+    """The lambda of a stage as it begins; that of the dual at `carried`, or else at 0."""
     e = features.rule_file_expectations
     if settings.dynamics == "dual":
-        return Lambda(features.constraints.shape[1], settings.lr, settings.epsilon)
+        start = np.zeros(features.constraints.shape[1]) if carried is None else carried
+        return Lambda(start, settings.lr, settings.epsilon)
     if settings.dynamics == "fixed":  # `strength` where .5 is expected
         return FixedLambda(2.0 * settings.strength * e)
     if settings.dynamics == "off":
@@ -81,12 +98,21 @@ def score_function(settings: FinetuneSettings, nll: Mapping[Encoded, float]) -> 
 
 
 def phase_of(
-    stage: str, settings: NeuralSettings, features: RuleCounts, nll: Mapping[Encoded, float]
+    stage: str,
+    settings: NeuralSettings,
+    features: RuleCounts,
+    nll: Mapping[Encoded, float],
+    lambda_before: Floats | None = None,
 ) -> Pretraining | Finetuning:
-    """The phase of a stage as it begins; `nll` as in `score_function`."""
-    lam = first_lambda(features, settings.posterior, stage)
+    """The phase of a stage as it begins; `nll` as in `score_function`.
+
+    `lambda_before` is where lambda was at the end of the stage before, in this run or in the model
+    that it starts from.
+    """
     if stage == "pretrain":
-        return Pretraining(features, lam)
+        return Pretraining(features, first_lambda(features, settings.posterior, stage))
+    carried = lambda_before if settings.finetune.first_lambda == "carried" else None
+    lam = first_lambda(features, settings.posterior, stage, carried)
     return Finetuning(
         features, lam, score_function(settings.finetune, nll), settings.finetune.decoder
     )

@@ -89,17 +89,18 @@ class Trainer:
         self.per_epoch = len(self._epoch(0))  # batches; as many in every epoch
         self.stages = stages(settings, self.per_epoch)
         self.supervised = Supervised()
-        self._enter(self.stages[0])
+        self._enter(self.stages[0], data.start_lambda)
 
-    def _enter(self, stage: Stage) -> None:
-        """Begins a stage, with the weights the networks have now."""
+    def _enter(self, stage: Stage, lambda_before: Floats | None) -> None:
+        """Begins a stage, with the weights the networks have now; `lambda_before` as in
+        `phase_of`."""
         self.stage = stage
         nll = (
             self._language_model()
             if stage.phase == "finetune" and self.settings.finetune.score == "rl-bl"
             else {}
         )
-        self.phase = phase_of(stage.phase, self.settings, self.features, nll)
+        self.phase = phase_of(stage.phase, self.settings, self.features, nll, lambda_before)
         self.optimiser = optimiser_of(stage, self.settings, self.network.parameters, self.phase)
 
     def _language_model(self) -> dict[Encoded, float]:
@@ -164,7 +165,7 @@ class Trainer:
                 raise ModelError(f"{self.path}: it is in a stage that its settings do not have")
             stage = self.stages[number]
             if stage is not self.stage:
-                self._enter(stage)
+                self._enter(stage, self.phase.lam.value)
             self.optimiser.load_state(model.training)
             self.phase.load_state(model.training)
             self.best_score = model.progress["best_score"]
@@ -215,7 +216,7 @@ class Trainer:
                     self.network.parameters.load(self._parameters())
                     # the second stage may be worse
                     self.best_score, self.best_parameters = None, {}
-                    self._enter(stage)
+                    self._enter(stage, self.phase.lam.value)
                 self._train_stage(bar)
 
     def _train_stage(self, bar: Bar) -> None:
