@@ -228,8 +228,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=SETTINGS, metavar="SETTING")
     parser.add_argument("--languages", nargs="*", default=[*TEXTS], choices=TEXTS)
     parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS)
+    parser.add_argument("--rows", type=Path, default=ROWS, help="CSV file of the rows")
     arguments = parser.parse_args()
-    rows: list[dict[str, Any]] = [*csv_rows(ROWS)]
+    rows: list[dict[str, Any]] = [*csv_rows(arguments.rows)]
     logging.getLogger("dynet_vdgi").setLevel(logging.WARNING)
     have = {(row["setting"], row["language"], str(row["seed"])) for row in rows}
     with one_thread():
@@ -239,7 +240,7 @@ def main() -> None:
                 for seed in arguments.seeds:
                     if (setting, language, str(seed)) not in have:
                         rows += rows_of_run(treebank, setting, language, seed, arguments.models)
-                        write_csv(ROWS, COLUMNS, rows)
+                        write_csv(arguments.rows, COLUMNS, rows)
     print_means(rows)
 
 

@@ -225,8 +225,9 @@ class Lambda(FixedLambda):
     """The paper's lambda: projected gradient on the dual, a step after each mini-batch (Algorithm
     1, last line).
 
-    It starts at 0, or where another stage left it. A step goes down the mean of the sentences' O(lambda), from their samples, and is proximal in
-    the norm, which has no gradient at 0: lambda stays 0 while the constraints hold up to epsilon.
+    It starts at 0, or where another stage left it. A step goes down the mean of the sentences'
+    O(lambda), from their samples, and is proximal in the norm, which has no gradient at 0: lambda
+    stays 0 while the constraints hold up to epsilon.
     """
 
     def __init__(self, start: Floats, lr: float, epsilon: float) -> None:

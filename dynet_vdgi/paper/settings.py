@@ -53,7 +53,7 @@ class PosteriorSettings(Section, frozen=True):
     expectations: Annotated[
         Literal["rules", "each_rule", "capped", "rates", "trees"],
         Meta(
-            description="rule arcs in all, or of each rule; the rule file's numbers, capped, or per pair; counted in trees"
+            description="of all rules or each rule; numbers of the rule file, capped or per pair; or of gold trees"
         ),
     ] = "rules"
     dynamics: Annotated[
