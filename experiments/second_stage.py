@@ -55,9 +55,9 @@ COLUMNS = (
 )
 
 FIRST = {
-    "all .95": ("posterior.share=.95",),
+    "all .95": ("posterior.share=0.95",),
     "all 1": ("posterior.share=1",),
-    "each .95": ("posterior.expectations=each_rule", "posterior.share=.95"),
+    "each .95": ("posterior.expectations=each_rule", "posterior.share=0.95"),
     "each 1": ("posterior.expectations=each_rule", "posterior.share=1"),
     "capped": ("posterior.expectations=capped",),
 }
@@ -96,7 +96,7 @@ class Second:
 
 
 ZERO, PLAIN = "finetune.first_lambda=zero", "finetune.decoder=plain"
-LR01 = "finetune.lr=.01"
+LR01 = "finetune.lr=0.01"
 SETTINGS: dict[str, Second | None] = {
     "all .95, from 0": Second("all .95", (ZERO,)),
     "all 1, from 0": Second("all 1", (ZERO,)),
