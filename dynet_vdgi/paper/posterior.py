@@ -139,7 +139,10 @@ class ShareOfEachRule(AttainableCounts):
 
 class CappedCounts(AttainableCounts):
     """`posterior.expectations = "capped"`: as in the released code, each rule of the rule file holds
-    so often in a sentence, J = K, but not more often than in any one projective tree of it."""
+    so often in a sentence, J = K, but not more often than in any one projective tree of it.
+
+    So each constraint can be met by itself, and all at once but in few sentences.
+    """
 
     def attainable_expectations(self, rule_of_arcs: Ints) -> Floats:
         most = []
