@@ -56,6 +56,7 @@ COLUMNS = (
 
 FIRST = {
     "all .95": ("posterior.share=0.95",),
+    "all .98": ("posterior.share=0.98",),
     "all 1": ("posterior.share=1",),
     "each .95": ("posterior.expectations=each_rule", "posterior.share=0.95"),
     "each 1": ("posterior.expectations=each_rule", "posterior.share=1"),
@@ -96,17 +97,28 @@ class Second:
 
 
 ZERO, PLAIN = "finetune.first_lambda=zero", "finetune.decoder=plain"
-LR01 = "finetune.lr=0.01"
+LR01, SN = "finetune.lr=0.01", "finetune.score=rl-sn"
 SETTINGS: dict[str, Second | None] = {
     "all .95, from 0": Second("all .95", (ZERO,)),
     "all 1, from 0": Second("all 1", (ZERO,)),
     "all 1": Second("all 1"),
+    "all .98": Second("all .98"),
+    "each .95": Second("each .95"),
     "each 1": Second("each 1"),
     "capped": Second("capped"),
+    "all .95, score 1": Second("all .95", score="1"),
     "all 1, score 1": Second("all 1", score="1"),
     "all 1, plain": Second("all 1", (PLAIN,)),
     "all 1, ties 0": Second("all 1", score="ties 0"),
+    "all 1, ties by ELBO": Second("all 1", score="ties by ELBO"),
+    "all 1, RL-C": Second("all 1", ("finetune.score=rl-c",)),
     "all 1, .01": Second("all 1", (LR01,)),
+    "all 1, RL-SN": Second("all 1", (SN,)),
+    "all .95, RL-SN": Second("all .95", (SN, ZERO)),
+    "all .95, RL-SN, plain": Second("all .95", (SN, ZERO, PLAIN)),
+    "all .95, RL-SN, size only": Second("all .95", (ZERO,), score="size only"),
+    "all 1, then all .95": Second("all 1", ("posterior.share=0.95",)),
+    "all .95, then all 1": Second("all .95", ("posterior.share=1",)),
 }
 """Second stages by name."""
 
