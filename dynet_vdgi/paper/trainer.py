@@ -22,7 +22,7 @@ from dynet_vdgi.models import model_file
 from dynet_vdgi.models.archive import Arrays
 from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import ModelFile, Provenance
-from dynet_vdgi.models.run_log import RunLog, console_row, heading
+from dynet_vdgi.models.run_log import RunLog, console_row, end_of_stage, heading
 from dynet_vdgi.paper import lockstep, per_sentence
 from dynet_vdgi.paper.diagnostics import Diagnostics
 from dynet_vdgi.paper.greedy import GreedyParser
@@ -241,6 +241,8 @@ class Trainer:
                 bar.clear()
                 logger.info(console_row(row))
                 norms, clock = [], _clock()
+                if done == last and (summary := end_of_stage(row, train.samples)):
+                    logger.info(summary)
                 if done == last or time.monotonic() - self.saved_at > SAVE_EVERY_S:
                     self.save(complete=done == self.stages[-1].last)
 
