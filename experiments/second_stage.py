@@ -65,24 +65,24 @@ FIRST = {
 """First stages: their constraint."""
 
 
-def ties_zero(elbo: Floats, rule_arcs: Floats) -> Floats:
+def ties_zero(log_ratio: Floats, rule_arcs: Floats) -> Floats:
     """RL-PC, but 0 where all samples have equally many rule arcs."""
     above = above_mean(rule_arcs)
-    return signed(rl_sn(elbo), above >= 0) * bool(above.any())
+    return signed(rl_sn(log_ratio), above >= 0) * bool(above.any())
 
 
-def ties_by_elbo(elbo: Floats, rule_arcs: Floats) -> Floats:
+def ties_by_elbo(log_ratio: Floats, rule_arcs: Floats) -> Floats:
     """RL-PC, but RL-SN where all samples have equally many rule arcs."""
     above = above_mean(rule_arcs)
-    return signed(rl_sn(elbo), above >= 0) if above.any() else rl_sn(elbo)
+    return signed(rl_sn(log_ratio), above >= 0) if above.any() else rl_sn(log_ratio)
 
 
 SCORES: dict[str, Score] = {
     "ties 0": ties_zero,
     "ties by ELBO": ties_by_elbo,
-    "size only": lambda elbo, rule_arcs: np.abs(rl_sn(elbo)),
-    "1": lambda elbo, rule_arcs: np.ones_like(elbo),
-    "0": lambda elbo, rule_arcs: np.zeros_like(elbo),
+    "size only": lambda log_ratio, rule_arcs: np.abs(rl_sn(log_ratio)),
+    "1": lambda log_ratio, rule_arcs: np.ones_like(log_ratio),
+    "0": lambda log_ratio, rule_arcs: np.zeros_like(log_ratio),
 }
 """Scores that the program does not have, for what they tell."""
 
@@ -111,6 +111,20 @@ SETTINGS: dict[str, Second | None] = {
     "all 1, plain": Second("all 1", (PLAIN,)),
     "all 1, ties 0": Second("all 1", score="ties 0"),
     "all 1, ties by ELBO": Second("all 1", score="ties by ELBO"),
+    "all 1, ties by ELBO, plain": Second("all 1", (PLAIN,), score="ties by ELBO"),
+    "all 1, ties by ELBO, plain, 300": Second(
+        "all 1", (PLAIN, "finetune.updates=300"), score="ties by ELBO"
+    ),
+    "all 1, ties by ELBO, .01": Second("all 1", (LR01,), score="ties by ELBO"),
+    "all 1, ties by ELBO, plain, .01": Second("all 1", (LR01, PLAIN), score="ties by ELBO"),
+    "each 1, ties by ELBO": Second("each 1", score="ties by ELBO"),
+    "each 1, ties by ELBO, plain": Second("each 1", (PLAIN,), score="ties by ELBO"),
+    "all .98, ties by ELBO": Second("all .98", score="ties by ELBO"),
+    "all .98, ties by ELBO, plain": Second("all .98", (PLAIN,), score="ties by ELBO"),
+    "all .95, then all 1, ties by ELBO": Second(
+        "all .95", ("posterior.share=1",), score="ties by ELBO"
+    ),
+    "all 1, RL-SN, plain": Second("all 1", (SN, PLAIN)),
     "all 1, RL-C": Second("all 1", ("finetune.score=rl-c",)),
     "all 1, .01": Second("all 1", (LR01,)),
     "all 1, RL-SN": Second("all 1", (SN,)),

@@ -64,7 +64,7 @@ from dynet_vdgi.paper.network import (
     forcing,
     legal_log_probabilities,
     new_graph,
-    sampling,
+    sample_actions,
 )
 from dynet_vdgi.paper.per_sentence import Phase, Samples
 from dynet_vdgi.paper.settings import TrainSettings
@@ -276,7 +276,7 @@ class BatchSamples:
     n_encoder: int  # how many are of -log q
 
 
-def draw(
+def derive_and_score(
     network: Network,
     sentences: Sequence[Encoded],
     copies: int,
@@ -363,10 +363,10 @@ def accumulate(
     """
     seed_dropout(rng)
     if derivations is None:
-        copies, choose = settings.samples, sampling(rng, settings.exponent)
+        copies, choose = settings.samples, sample_actions(rng, settings.exponent)
     else:
         copies, choose = 1, forcing(derivations)
-    drawn = draw(network, sentences, copies, choose, merge=merge)
+    drawn = derive_and_score(network, sentences, copies, choose, merge=merge)
     weights = [phase(sentence, samples) for sentence, samples in zip(sentences, drawn.samples)]
     encoder_weights, decoder_weights = (
         np.concatenate(part) / len(sentences) for part in zip(*weights)

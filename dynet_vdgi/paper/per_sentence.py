@@ -22,7 +22,7 @@ from dynet_vdgi.paper.network import (
     forcing,
     legal_log_probabilities,
     new_graph,
-    sampling,
+    sample_actions,
 )
 from dynet_vdgi.paper.settings import TrainSettings
 from dynet_vdgi.paper.transitions import Action, State
@@ -99,7 +99,7 @@ class SentenceSamples:
     terms: Terms
 
 
-def draw(
+def derive_and_score(
     network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True
 ) -> SentenceSamples:
     """Derivations of one sentence, scored by encoder and decoder, in the current graph.
@@ -151,10 +151,10 @@ def accumulate(
     for k, sentence in enumerate(sentences):
         new_graph(autobatch=True)
         if derivations is None:
-            copies, choose = settings.samples, sampling(rng, settings.exponent)
+            copies, choose = settings.samples, sample_actions(rng, settings.exponent)
         else:
             copies, choose = 1, forcing([derivations[k]])
-        drawn = draw(network, sentence, copies, choose)
+        drawn = derive_and_score(network, sentence, copies, choose)
         encoder_weights, decoder_weights = phase(sentence, drawn.samples)
         backward(drawn, encoder_weights / len(sentences), decoder_weights / len(sentences))
         result.append(drawn.samples)

@@ -208,11 +208,14 @@ class FixedLambda:
         lambda."""
         return gamma(counts, self.value)
 
-    def observe(self, counts: Floats, expectations: Floats) -> None:
-        """Takes note of a sentence's samples, with counts (M, J) where e (J,) is expected."""
+    def end_sentence(self, counts: Floats, expectations: Floats) -> None:
+        """Takes in a sentence's samples, with counts (M, J) where e (J,) is expected.
 
-    def step(self, n_sentences: int) -> None:
-        """Moves lambda after a mini-batch of `n_sentences`."""
+        What lambda learns from them is either kept until `end_batch`, or moves it here.
+        """
+
+    def end_batch(self, n_sentences: int) -> None:
+        """Moves lambda after a mini-batch of `n_sentences`, if it moves then."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that `load_state` needs to go on."""
@@ -239,11 +242,11 @@ class Lambda(FixedLambda):
         # summed over the mini-batch, without the norm's part
         self.gradient = np.zeros_like(start)
 
-    def observe(self, counts: Floats, expectations: Floats) -> None:
+    def end_sentence(self, counts: Floats, expectations: Floats) -> None:
         """Adds the gradient of a sentence's O(lambda); lambda does not move."""
         self.gradient += dual_gradient(counts, self.value, expectations, epsilon=0.0)
 
-    def step(self, n_sentences: int) -> None:
+    def end_batch(self, n_sentences: int) -> None:
         """The step of a mini-batch: lambda moves here only."""
         step = np.maximum(0.0, self.value - self.lr * self.gradient / n_sentences)
         norm = float(np.linalg.norm(step))

@@ -102,8 +102,8 @@ def solved(counts, expected, epsilon, steps=20000, lr=0.2):
     lam = Lambda(np.zeros(len(expected[0])), lr, epsilon)
     for _ in range(steps):
         for of_sentence, e in zip(counts, expected):
-            lam.observe(of_sentence, e)
-        lam.step(len(counts))
+            lam.end_sentence(of_sentence, e)
+        lam.end_batch(len(counts))
     return lam.value
 
 
@@ -236,13 +236,13 @@ def test_steps_of_dual_lead_to_its_optimum(seed, epsilon, expectations):
 
 def test_lambda_of_dual_stays_at_zero_while_the_constraints_hold():
     lam = Lambda(np.zeros(2), lr=0.1, epsilon=0.5)
-    lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.9, 0.9]))  # the first lacks .4
-    lam.step(1)
+    lam.end_sentence(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.9, 0.9]))  # the first lacks .4
+    lam.end_batch(1)
     assert lam.value.tolist() == [0.0, 0.0]
     # it lacks 1, the slack is half of it
-    lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))
-    assert lam.value.tolist() == [0.0, 0.0]  # it moves by `step` only
-    lam.step(1)
+    lam.end_sentence(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))
+    assert lam.value.tolist() == [0.0, 0.0]  # it moves by `end_batch` only
+    lam.end_batch(1)
     assert lam.value.tolist() == pytest.approx([0.05, 0.0])
 
 
@@ -254,9 +254,9 @@ def test_released_dynamics_step_by_step():
     for _ in range(5):
         velocity = 0.9 * velocity + dual_gradient(counts, value, e, 0.1)
         value = np.maximum(0.0, value - 0.1 * velocity)
-        lam.observe(counts, e)
+        lam.end_sentence(counts, e)
     assert lam.value == pytest.approx(value)
-    lam.observe(np.zeros((20, 4)), e)  # no rule anywhere: no gradient, momentum goes on
+    lam.end_sentence(np.zeros((20, 4)), e)  # no rule anywhere: no gradient, momentum goes on
     velocity = 0.9 * velocity
     assert lam.value == pytest.approx(np.maximum(0.0, value - 0.1 * velocity))
 
