@@ -56,6 +56,7 @@ COLUMNS = (
 
 FIRST = {
     "all .95": ("posterior.share=0.95",),
+    "all .97": ("posterior.share=0.97",),
     "all .98": ("posterior.share=0.98",),
     "all 1": ("posterior.share=1",),
     "each .95": ("posterior.expectations=each_rule", "posterior.share=0.95"),
@@ -124,6 +125,19 @@ SETTINGS: dict[str, Second | None] = {
     "all .95, then all 1, ties by ELBO": Second(
         "all .95", ("posterior.share=1",), score="ties by ELBO"
     ),
+    "all .98, ties by ELBO, plain, 300": Second(
+        "all .98", (PLAIN, "finetune.updates=300"), score="ties by ELBO"
+    ),
+    "all .98, then all 1, ties by ELBO, plain": Second(
+        "all .98", (PLAIN, "posterior.share=1"), score="ties by ELBO"
+    ),
+    "all .98, ties by ELBO, plain, .005": Second(
+        "all .98", (PLAIN, "finetune.lr=0.005"), score="ties by ELBO"
+    ),
+    "all .95, then all 1, ties by ELBO, plain": Second(
+        "all .95", (PLAIN, "posterior.share=1"), score="ties by ELBO"
+    ),
+    "all .97, ties by ELBO, plain": Second("all .97", (PLAIN,), score="ties by ELBO"),
     "all 1, RL-SN, plain": Second("all 1", (SN, PLAIN)),
     "all 1, RL-C": Second("all 1", ("finetune.score=rl-c",)),
     "all 1, .01": Second("all 1", (LR01,)),

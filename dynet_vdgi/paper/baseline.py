@@ -9,7 +9,7 @@ sign reversed) are fitted so that alpha L + tau is close to -l. They start at 1 
 >>> baseline.score(sentence, log_ratio=np.array([-6.0, -8.0])).tolist()
 [-1.0, -3.0]
 >>> baseline.fit(sentence, log_ratio=np.array([-6.0, -8.0]))
->>> baseline.score(sentence, log_ratio=np.array([-6.0, -8.0])).round(2).tolist()  # their mean was -2
+>>> baseline.score(sentence, log_ratio=np.array([-6.0, -8.0])).round(2).tolist()  # mean was -2
 [0.93, -1.07]
 """
 

@@ -48,7 +48,8 @@ loss."""
 def derive(
     encoder: Encoder, sentence: Encoded, copies: int, choose: Choose, *, training: bool = False
 ) -> tuple[list[list[Prefix]], list[Terms]]:
-    """`copies` derivations of one sentence, every choice made by `choose`; in the current graph, -log q(a|x).
+    """`copies` derivations of one sentence, every choice made by `choose`; and -log q(a|x), in the
+    current graph.
 
     A step is scored where REDUCE is legal; before that SHIFT is forced.
     """

@@ -1,9 +1,10 @@
 """Training phases: functions from the samples of a sentence to their weights in the loss
 (Algorithms 1 and 2).
 
-The weights are constants for the networks' gradients. A phase holds what else is learnt, lambda and the baseline.
-Each step is a call of its own: the rules are counted, the samples get gamma and a score at the present lambda and
-baseline, then lambda and the baseline see the sentence; `end_batch` moves lambda, after the mini-batch.
+The weights are constants for the networks' gradients. A phase holds what else is learnt, lambda and
+the baseline. Each step is a call of its own: the rules are counted, the samples get gamma and a
+score at the present lambda and baseline, then lambda and the baseline see the sentence; `end_batch`
+moves lambda, after the mini-batch.
 """
 
 from __future__ import annotations
@@ -37,9 +38,8 @@ class Regularised:
 
     def end_sentence(self, sentence: Encoded, counts: Floats) -> None:
         """Shows lambda the samples of a sentence, with counts (M, K)."""
-        self.lam.end_sentence(
-            counts @ self.features.constraints, self.features.expectations(sentence)
-        )
+        expectations = self.features.expectations(sentence)
+        self.lam.end_sentence(counts @ self.features.constraints, expectations)
 
     def end_batch(self, n_sentences: int) -> None:
         """Moves lambda, after a mini-batch of `n_sentences`."""
@@ -144,7 +144,7 @@ class Finetuning(Regularised):
 
 
 class Supervised:
-    """Maximum likelihood of gold derivations, weight 1 for the one sample that each sentence has."""
+    """Maximum likelihood of gold derivations, weight 1 for the one sample of each sentence."""
 
     def __init__(self) -> None:
         self.diagnostics = Diagnostics()

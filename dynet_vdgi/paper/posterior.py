@@ -8,9 +8,10 @@ The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi an
     Z(lambda) = E_{q_omega}[exp(lambda . counts)], from M samples   Eqs. 13, 15
     gamma(a) = exp(lambda . counts) / Z(lambda), mean 1             Eq. 14
 
-and lambda >= 0 minimises O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2 (below Eq. 12, with the
-sign reversed), for the mean sentence. Shapes: M samples, K rules, J constraints; lambda (J,), gamma (M,). The
-counts in these formulas are (M, J): those of the rules, or their weighted sum as the one constraint.
+and lambda >= 0 minimises O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2 (below Eq.
+12, with the sign reversed), for the mean sentence. Shapes: M samples, K rules, J constraints;
+lambda (J,), gamma (M,). The counts in these formulas are (M, J): those of the rules, or their
+weighted sum as the one constraint.
 
 Of two samples the first has one arc of the only rule. At lambda = log 3 it weighs three times the
 other:
@@ -119,8 +120,9 @@ SHARPNESS = 30.0
 class ShareOfEachRule(AttainableCounts):
     """`posterior.expectations = "each_rule"`: a constraint on each rule, J = K.
 
-    Each rule has a `share` of its mean count in the projective trees with most rule arcs, where the
-    rules compete for words. The mean over these trees has all the counts at once, so Q is not empty.
+    Each rule has a `share` of its mean count in the projective trees with most rule arcs, where
+    the rules compete for words. The mean over these trees has all the counts at once, so Q is not
+    empty.
     """
 
     def __init__(self, rules: RuleSet, tags: Sequence[str], share: float) -> None:
@@ -138,8 +140,8 @@ class ShareOfEachRule(AttainableCounts):
 
 
 class CappedCounts(AttainableCounts):
-    """`posterior.expectations = "capped"`: as in the released code, each rule of the rule file holds
-    so often in a sentence, J = K, but not more often than in any one projective tree of it.
+    """`posterior.expectations = "capped"`: the numbers of the rule file, J = K, as in the released
+    code, but not more than any one projective tree of the sentence has.
 
     So each constraint can be met by itself, and all at once but in few sentences.
     """
@@ -183,8 +185,8 @@ def gamma(counts: Floats, lam: Floats) -> Floats:
 def dual_gradient(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> Floats:
     """Gradient (J,) of O(lambda), the dual, to be minimised over lambda >= 0.
 
-    It is each count under the regularised posterior, minus its expectation, plus the slack. At lambda
-    = 0, where the norm has no gradient, the norm's part is taken as 0.
+    It is each count under the regularised posterior, minus its expectation, plus the slack. At
+    lambda = 0, where the norm has no gradient, the norm's part is taken as 0.
     """
     under_q = gamma(counts, lam) @ counts / len(counts)
     norm = float(np.linalg.norm(lam))
@@ -198,7 +200,7 @@ def effective_samples(weights: Floats) -> float:
 
 
 class FixedLambda:
-    """A vector lambda (J,), for all sentences, that never moves; 0 is learning without the rules."""
+    """A vector lambda (J,), for all sentences, that never moves; 0: learning without the rules."""
 
     def __init__(self, value: Floats) -> None:
         self.value = value

@@ -51,7 +51,8 @@ class NeuralRecipe(Recipe[NeuralSettings]):
             )
         if inputs.facts:
             raise UsageError(
-                "--language-facts would have no effect: rules are only counted; choose --preset best"
+                "--language-facts would have no effect: rules are only counted; "
+                "choose --preset best"
             )
 
     def prepare(self, inputs: Inputs, settings: NeuralSettings) -> Preparation[NeuralSettings]:
@@ -135,13 +136,13 @@ class NeuralEngine(GreedyEngine):
 
 
 def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> RuleSet:
-    """The rules, with expectations counted in the training text's trees if the settings ask for it."""
+    """The rules, with expectations counted in the training text's trees if the settings say so."""
     rules = chosen_rules(inputs, settings)
     posterior = settings.posterior
     if posterior.dynamics != "off" and not len(rules):
         raise ConfigError(
-            f"config: 'posterior' has nothing to count: {settings.rules!r} has no rules, only exceptions; "
-            "set rules=ud, for example"
+            f"config: 'posterior' has nothing to count: {settings.rules!r} has no rules, "
+            "only exceptions; set rules=ud, for example"
         )
     if posterior.expectations != "trees" or posterior.dynamics == "off":
         return rules
@@ -191,7 +192,8 @@ def _initial(
 
     Raises:
         ModelError: it has another shape, or lacks a tag of the training text.
-        UsageError: vectors or clusters are named, which are the model's own; it is of another recipe.
+        UsageError: vectors or clusters are named, which are the model's own; it is of another
+            recipe.
     """
     for key in ("vectors", "clusters"):
         if getattr(settings.words, key):

@@ -11,8 +11,9 @@ choosing the best of M samples by a weighted number of rule arcs. Here a rule is
 in a sentence that cannot have it:
 
 >>> lam = MomentumLambda(np.array([0.5, 0.5]), lr=0.1, momentum=0.9, epsilon=0.0)
+>>> counts = np.array([[1.0, 0.0], [0.0, 0.0]])
 >>> for _ in range(3):
-...     lam.end_sentence(counts=np.array([[1.0, 0.0], [0.0, 0.0]]), expectations=np.array([0.5, 0.5]))
+...     lam.end_sentence(counts, expectations=np.array([0.5, 0.5]))
 ...     print(lam.value.round(3))
 [0.488 0.55 ]
 [0.465 0.645]

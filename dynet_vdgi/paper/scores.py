@@ -1,9 +1,10 @@
 """Score functions: values of a sentence's samples (paper, "Variance Reduction", Eqs. 18 to 20; 17
 is `baseline`).
 
-One value for each of M samples, shapes (M,), in nats. `log_ratio` is l(x, a) = log p(x, a) - log q(a|x) (Eq. 7),
-`rule_arcs` is s(x, a), the number of rule arcs. Scores are constants for the networks' gradients. `SCORES` has
-them by their names in the setting `finetune.score`; a new one goes there. `released` has those of the released code.
+One value for each of M samples, shapes (M,), in nats. `log_ratio` is l(x, a) = log p(x, a) -
+log q(a|x) (Eq. 7), `rule_arcs` is s(x, a), the number of rule arcs. Scores are constants for the
+networks' gradients. `SCORES` has them by their names in the setting `finetune.score`; a new one
+goes there. `released` has those of the released code.
 """
 
 from __future__ import annotations

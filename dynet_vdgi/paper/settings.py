@@ -48,12 +48,13 @@ class WordSettings(Section, frozen=True):
 
 
 class PosteriorSettings(Section, frozen=True):
-    """Posterior regularisation of learning from text: how the rules enter, and how lambda is found."""
+    """Posterior regularisation of learning from text: how the rules enter, how lambda is found."""
 
     expectations: Annotated[
         Literal["rules", "each_rule", "capped", "rates", "trees"],
         Meta(
-            description="of all rules or each rule; numbers of the rule file, capped or per pair; or of gold trees"
+            description="of all rules or each rule; numbers of the rule file, capped or per pair;"
+            " or of gold trees"
         ),
     ] = "rules"
     dynamics: Annotated[
@@ -158,7 +159,8 @@ _TAGS_ONLY = "the parser sees tags only; set parser.word_dim, to 80 for example"
 # fmt: off
 _EXCLUSIONS: Exclusions = (
     ("words parser.vector_dim", _TAGS_ONLY, lambda s, i: not s.parser.word_dim),
-    ("words.min_freq words.lowercase parser.vector_dim", "the model to start from has words of its own",
+    ("words.min_freq words.lowercase parser.vector_dim",
+     "the model to start from has words of its own",
      lambda s, i: s.parser.word_dim and i.has_init),
     ("parser.vector_dim", "words.vectors says how long vectors are",
      lambda s, i: s.parser.word_dim and not i.has_init and i.in_a_run and s.words.vectors),
@@ -167,12 +169,15 @@ _EXCLUSIONS: Exclusions = (
     (_FINETUNING, "there is no fine-tuning; set finetune.updates", lambda s, i: not s.finetunes),
     ("language_model", "it is for finetune.score=rl-bl",
      lambda s, i: not s.finetunes or s.finetune.score != "rl-bl"),
-    ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
+    ("posterior train.samples train.exponent",
+     "the parser learns from trees, not from the text itself",
      lambda s, i: not i.has_text),
-    ("posterior.epsilon posterior.lr", _WITHOUT, lambda s, i: s.posterior.dynamics not in ("dual", "released")),
+    ("posterior.epsilon posterior.lr", _WITHOUT,
+     lambda s, i: s.posterior.dynamics not in ("dual", "released")),
     ("finetune.first_lambda", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.momentum", _WITHOUT, lambda s, i: s.posterior.dynamics != "released"),
-    ("posterior.share", "posterior.expectations={0.posterior.expectations} says how many rule arcs there are",
+    ("posterior.share",
+     "posterior.expectations={0.posterior.expectations} says how many rule arcs there are",
      lambda s, i: s.posterior.expectations not in ("rules", "each_rule")),
     ("posterior.share", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
@@ -181,7 +186,8 @@ _EXCLUSIONS: Exclusions = (
     ("posterior.expectations", _WITHOUT, lambda s, i: s.posterior.dynamics == "off"),
     ("rules", _WITHOUT,
      lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores),
-    ("train.dev_max_len", "there are no gold dev trees; name them with --dev", lambda s, i: not i.has_dev),
+    ("train.dev_max_len", "there are no gold dev trees; name them with --dev",
+     lambda s, i: not i.has_dev),
     ("rules language_model finetune.score finetune.form finetune.decoder", ONLY_TREES,
      lambda s, i: not i.has_text),
 )
@@ -231,6 +237,6 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
     def check_together(self) -> None:
         if not self.pretrains and not self.finetunes:
             raise ConfigError(
-                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
-                "or epochs: nothing would be trained"
+                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' "
+                "has updates or epochs: nothing would be trained"
             )

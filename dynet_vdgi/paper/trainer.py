@@ -52,7 +52,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class Trainer:
-    """State of a run: networks, the stage with its phase and optimiser, the number of updates made."""
+    """State of a run: networks, the stage with its phase and optimiser, the updates made."""
 
     def __init__(
         self,
@@ -64,9 +64,8 @@ class Trainer:
         self.settings, self.data, self.run_dir = settings, data, run_dir
         used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
         if data.dev:
-            used.append(
-                f"dev: {'choice of the model' if settings.chooses_on_dev else 'progress figures only'}"
-            )
+            use = "choice of the model" if settings.chooses_on_dev else "progress figures only"
+            used.append(f"dev: {use}")
         self.provenance = provenance.with_(
             dynet=metadata.version("dyNET38"), gold_trees=(*provenance.gold_trees, *used)
         )
@@ -104,7 +103,7 @@ class Trainer:
         self.optimiser = optimiser_of(stage, self.settings, self.network.parameters, self.phase)
 
     def _language_model(self) -> dict[Encoded, float]:
-        """-log p(x) of the text's sentences, for RL-BL, by a language model that is trained here."""
+        """-log p(x) of the text's sentences, for RL-BL, by a language model trained here."""
         sentences = self.encoded[: len(self.data.sentences)]
         if not sentences:  # trees alone have no scores
             return {}
@@ -189,7 +188,7 @@ class Trainer:
         return minibatches(kinds, self.settings.train.batch_size, rng)
 
     def update(self, batch: Sequence[int]) -> float:
-        """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
+        """One update from a batch of sentence numbers; the gradient's norm before clipping."""
         train = self.settings.train
         rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
