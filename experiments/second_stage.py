@@ -72,15 +72,8 @@ def ties_zero(log_ratio: Floats, rule_arcs: Floats) -> Floats:
     return signed(rl_sn(log_ratio), above >= 0) * bool(above.any())
 
 
-def ties_by_elbo(log_ratio: Floats, rule_arcs: Floats) -> Floats:
-    """RL-PC, but RL-SN where all samples have equally many rule arcs."""
-    above = above_mean(rule_arcs)
-    return signed(rl_sn(log_ratio), above >= 0) if above.any() else rl_sn(log_ratio)
-
-
 SCORES: dict[str, Score] = {
     "ties 0": ties_zero,
-    "ties by ELBO": ties_by_elbo,
     "size only": lambda log_ratio, rule_arcs: np.abs(rl_sn(log_ratio)),
     "1": lambda log_ratio, rule_arcs: np.ones_like(log_ratio),
     "0": lambda log_ratio, rule_arcs: np.zeros_like(log_ratio),
@@ -90,15 +83,21 @@ SCORES: dict[str, Score] = {
 
 @dataclass(frozen=True)
 class Second:
-    """A second stage: the first one before it, changes to the preset `paper`, a score of `SCORES`."""
+    """A second stage: the first one before it, changes to `OF_EQ_16`, and a score of `SCORES`."""
 
     first: str
     changes: tuple[str, ...] = ()
     score: str = ""
 
 
+OF_EQ_16 = (
+    *("finetune.updates=100", "finetune.lr=0.002", "finetune.score=rl-pc"),
+    *("finetune.ties=positive", "finetune.decoder=score", "finetune.first_lambda=carried"),
+)
+"""A second stage of the paper's RL-PC, with our updates and rate."""
+
 ZERO, PLAIN = "finetune.first_lambda=zero", "finetune.decoder=plain"
-LR01, SN = "finetune.lr=0.01", "finetune.score=rl-sn"
+LR01, SN, TIES = "finetune.lr=0.01", "finetune.score=rl-sn", "finetune.ties=rl-sn"
 SETTINGS: dict[str, Second | None] = {
     "all .95, from 0": Second("all .95", (ZERO,)),
     "all 1, from 0": Second("all 1", (ZERO,)),
@@ -111,33 +110,29 @@ SETTINGS: dict[str, Second | None] = {
     "all 1, score 1": Second("all 1", score="1"),
     "all 1, plain": Second("all 1", (PLAIN,)),
     "all 1, ties 0": Second("all 1", score="ties 0"),
-    "all 1, ties by ELBO": Second("all 1", score="ties by ELBO"),
-    "all 1, ties by ELBO, plain": Second("all 1", (PLAIN,), score="ties by ELBO"),
-    "all 1, ties by ELBO, plain, 300": Second(
-        "all 1", (PLAIN, "finetune.updates=300"), score="ties by ELBO"
-    ),
-    "all 1, ties by ELBO, .01": Second("all 1", (LR01,), score="ties by ELBO"),
-    "all 1, ties by ELBO, plain, .01": Second("all 1", (LR01, PLAIN), score="ties by ELBO"),
-    "each 1, ties by ELBO": Second("each 1", score="ties by ELBO"),
-    "each 1, ties by ELBO, plain": Second("each 1", (PLAIN,), score="ties by ELBO"),
-    "all .98, ties by ELBO": Second("all .98", score="ties by ELBO"),
-    "all .98, ties by ELBO, plain": Second("all .98", (PLAIN,), score="ties by ELBO"),
-    "all .95, then all 1, ties by ELBO": Second(
-        "all .95", ("posterior.share=1",), score="ties by ELBO"
-    ),
-    "all .98, ties by ELBO, plain, 300": Second(
-        "all .98", (PLAIN, "finetune.updates=300"), score="ties by ELBO"
-    ),
+    "all 1, ties by ELBO": Second("all 1", (TIES,)),
+    "all 1, ties by ELBO, plain": Second("all 1", (TIES, PLAIN)),
+    "all 1, ties by ELBO, plain, 300": Second("all 1", (TIES, PLAIN, "finetune.updates=300")),
+    "all 1, ties by ELBO, .01": Second("all 1", (TIES, LR01)),
+    "all 1, ties by ELBO, plain, .01": Second("all 1", (TIES, LR01, PLAIN)),
+    "each 1, ties by ELBO": Second("each 1", (TIES,)),
+    "each 1, ties by ELBO, plain": Second("each 1", (TIES, PLAIN)),
+    "all .98, ties by ELBO": Second("all .98", (TIES,)),
+    "all .98, ties by ELBO, plain": Second("all .98", (TIES, PLAIN)),
+    "all .95, then all 1, ties by ELBO": Second("all .95", (TIES, "posterior.share=1")),
+    "all .98, ties by ELBO, plain, 300": Second("all .98", (TIES, PLAIN, "finetune.updates=300")),
     "all .98, then all 1, ties by ELBO, plain": Second(
-        "all .98", (PLAIN, "posterior.share=1"), score="ties by ELBO"
+        "all .98", (TIES, PLAIN, "posterior.share=1")
     ),
-    "all .98, ties by ELBO, plain, .005": Second(
-        "all .98", (PLAIN, "finetune.lr=0.005"), score="ties by ELBO"
-    ),
+    "all .98, ties by ELBO, plain, .005": Second("all .98", (TIES, PLAIN, "finetune.lr=0.005")),
     "all .95, then all 1, ties by ELBO, plain": Second(
-        "all .95", (PLAIN, "posterior.share=1"), score="ties by ELBO"
+        "all .95", (TIES, PLAIN, "posterior.share=1")
     ),
-    "all .97, ties by ELBO, plain": Second("all .97", (PLAIN,), score="ties by ELBO"),
+    "all .98, plain": Second("all .98", (PLAIN,)),
+    "all .98, ties by ELBO, plain, from 0": Second("all .98", (TIES, PLAIN, ZERO)),
+    "all .98, RL-SN, plain": Second("all .98", (SN, PLAIN)),
+    "each .95, ties by ELBO, plain": Second("each .95", (TIES, PLAIN)),
+    "all .97, ties by ELBO, plain": Second("all .97", (TIES, PLAIN)),
     "all 1, RL-SN, plain": Second("all 1", (SN, PLAIN)),
     "all 1, RL-C": Second("all 1", ("finetune.score=rl-c",)),
     "all 1, .01": Second("all 1", (LR01,)),
@@ -182,9 +177,9 @@ class Treebank:
 def trained(
     treebank: Treebank, seed: int, changes: Sequence[str], init: Path | None = None
 ) -> tuple[ModelFile, dict[str, str]]:
-    """A model of the preset `paper` with some changes, and figures of its last 50 updates."""
+    """A model of the preset `pretraining` with some changes, and figures of its last 50 updates."""
     begun = time.process_time()
-    settings = load_settings(["paper"], [f"seed={seed}", *changes])
+    settings = load_settings(["pretraining"], [f"seed={seed}", *changes])
     assert isinstance(settings, NeuralSettings)
     inputs = Inputs({"": Given((treebank.text,))}, init=str(init) if init else None)
     prepared = RECIPE.prepare(inputs, settings)
@@ -221,7 +216,7 @@ def rows_of_run(
     of_paper = scores.SCORES["rl-pc"]
     scores.SCORES["rl-pc"] = SCORES.get(second.score, of_paper)
     try:
-        changes = (*FIRST[second.first], "train.updates=0", *second.changes)
+        changes = (*FIRST[second.first], "train.updates=0", *OF_EQ_16, *second.changes)
         model, after = trained(treebank, seed, changes, path)
     finally:
         scores.SCORES["rl-pc"] = of_paper

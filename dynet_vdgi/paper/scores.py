@@ -50,6 +50,21 @@ def rl_pc(log_ratio: Floats, rule_arcs: Floats) -> Floats:
     return signed(rl_sn(log_ratio), above_mean(rule_arcs) >= 0)
 
 
+def rl_pc_or_sn(log_ratio: Floats, rule_arcs: Floats) -> Floats:
+    """`rl_pc`, but `rl_sn` where all samples have equally many rule arcs (`finetune.ties = "rl-sn"`).
+
+    There the standardised number of Eq. 19 is 0/0, and rules cannot correct the sign:
+
+    >>> rl_pc_or_sn(np.array([0.0, 4.0]), np.array([1.0, 1.0])).tolist()
+    [-1.0, 1.0]
+    >>> rl_pc_or_sn(np.array([0.0, 4.0]), np.array([2.0, 1.0])).tolist()
+    [1.0, -1.0]
+    """
+    if above_mean(rule_arcs).any():
+        return rl_pc(log_ratio, rule_arcs)
+    return rl_sn(log_ratio)
+
+
 SCORES: dict[str, Score] = {
     "rl-sn": lambda log_ratio, rule_arcs: rl_sn(log_ratio),
     "rl-c": lambda log_ratio, rule_arcs: rl_c(rule_arcs),

@@ -120,6 +120,10 @@ class FinetuneSettings(Section, frozen=True):
     score: Annotated[
         Literal["rl-bl", "rl-sn", "rl-c", "rl-pc"], Meta(description="score function")
     ] = "rl-pc"
+    ties: Annotated[
+        Literal["positive", "rl-sn"],
+        Meta(description="rl-pc where all samples have equally many rule arcs: positive, or rl-sn"),
+    ] = "positive"
     form: Annotated[
         Literal["paper", "released"], Meta(description="of the paper, or of the released code")
     ] = "paper"
@@ -174,6 +178,9 @@ _EXCLUSIONS: Exclusions = (
      lambda s, i: not i.has_text),
     ("posterior.epsilon posterior.lr", _WITHOUT,
      lambda s, i: s.posterior.dynamics not in ("dual", "released")),
+    ("finetune.ties", "finetune.form=released has ties of its own",
+     lambda s, i: s.finetune.form == "released"),
+    ("finetune.ties", "it is for finetune.score=rl-pc", lambda s, i: s.finetune.score != "rl-pc"),
     ("finetune.first_lambda", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.momentum", _WITHOUT, lambda s, i: s.posterior.dynamics != "released"),
     ("posterior.share",
@@ -188,7 +195,8 @@ _EXCLUSIONS: Exclusions = (
      lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores),
     ("train.dev_max_len", "there are no gold dev trees; name them with --dev",
      lambda s, i: not i.has_dev),
-    ("rules language_model finetune.score finetune.form finetune.decoder", ONLY_TREES,
+    ("rules language_model finetune.score finetune.ties finetune.form finetune.decoder"
+     " finetune.first_lambda", ONLY_TREES,
      lambda s, i: not i.has_text),
 )
 

@@ -94,6 +94,8 @@ def score_function(settings: FinetuneSettings, nll: Mapping[Encoded, float]) -> 
     is_released = settings.form == "released"
     if settings.score == "rl-bl":
         return released.JointBaseline(nll) if is_released else Baseline(nll)
+    if (settings.score, settings.form, settings.ties) == ("rl-pc", "paper", "rl-sn"):
+        return scores.rl_pc_or_sn
     return (released.SCORES if is_released else scores.SCORES)[settings.score]
 
 
