@@ -13,7 +13,6 @@ last 50 updates of each. No test part is read.
 from __future__ import annotations
 
 import logging
-import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import argument_parser, csv_rows, print_table, write_csv
+from measuring import argument_parser, csv_rows, write_csv
+from page_tables import second_stage
 from result_rows import RESULTS
 
 from dynet_vdgi.conllu import filtering, reading
@@ -58,6 +58,7 @@ FIRST = {
     "all .95": ("posterior.share=0.95",),
     "all .97": ("posterior.share=0.97",),
     "all .98": ("posterior.share=0.98",),
+    "all .99": ("posterior.share=0.99",),
     "all 1": ("posterior.share=1",),
     "each .95": ("posterior.expectations=each_rule", "posterior.share=0.95"),
     "each 1": ("posterior.expectations=each_rule", "posterior.share=1"),
@@ -132,6 +133,10 @@ SETTINGS: dict[str, Second | None] = {
     "all .98, ties by ELBO, plain, from 0": Second("all .98", (TIES, PLAIN, ZERO)),
     "all .98, RL-SN, plain": Second("all .98", (SN, PLAIN)),
     "each .95, ties by ELBO, plain": Second("each .95", (TIES, PLAIN)),
+    "all .99, ties by ELBO, plain": Second("all .99", (TIES, PLAIN)),
+    "all .99, then all 1, ties by ELBO, plain": Second(
+        "all .99", (TIES, PLAIN, "posterior.share=1")
+    ),
     "all .97, ties by ELBO, plain": Second("all .97", (TIES, PLAIN)),
     "all 1, RL-SN, plain": Second("all 1", (SN, PLAIN)),
     "all 1, RL-C": Second("all 1", ("finetune.score=rl-c",)),
@@ -230,31 +235,6 @@ def rows_of_run(
     ]
 
 
-def print_means(rows: Sequence[Mapping[str, str]]) -> None:
-    """DDA of each language and the mean, and the figures of lambda."""
-    body = []
-    for setting in dict.fromkeys(row["setting"] for row in rows):
-        own = [row for row in rows if row["setting"] == setting]
-        cells = []
-        for stage in (1, 2):
-            for languages in (TEXTS, *([name] for name in TEXTS)):
-                pair = [
-                    [
-                        float(row[f"dda_{stage}"])
-                        for row in own
-                        if row["length"] == n and row["language"] in languages
-                    ]
-                    for n in LENGTHS
-                ]
-                cells.append("/".join(f"{statistics.fmean(v):.1f}" if v else "-" for v in pair))
-        for name in ("lambda_1", "lambda_2", "kl_2", "ess_2"):
-            values = [float(row[name]) for row in own]
-            cells.append(f"{statistics.fmean(values):.2f} ({min(values):.2f})")
-        body.append([setting, str(len(own) // 2), *cells])
-    heading = ["", "runs", *(f"{n} {s}" for s in (1, 2) for n in ("mean", *TEXTS))]
-    print_table("", [*heading, "lambda 1", "lambda 2", "KL 2", "ESS 2"], body)
-
-
 def main() -> None:
     """Runs what is missing, and prints the table."""
     parser = argument_parser(__doc__)
@@ -276,7 +256,9 @@ def main() -> None:
                     if (setting, language, str(seed)) not in have:
                         rows += rows_of_run(treebank, setting, language, seed, arguments.models)
                         write_csv(arguments.rows, COLUMNS, rows)
-    print_means(rows)
+    for seeds in (("1", "2", "3"), ("4", "5")):
+        made = [{name: str(value) for name, value in row.items()} for row in rows]
+        print(f"seeds {' '.join(seeds)}\n\n{second_stage(made, seeds)}\n")
 
 
 if __name__ == "__main__":
