@@ -64,13 +64,18 @@ class PosteriorSettings(Section, frozen=True):
     share: Annotated[
         float,
         Meta(ge=0, le=1, description="rule arcs expected, of those in the trees with most of them"),
-    ] = 0.95
+    ] = 0.98
     strength: Annotated[
         float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5")
     ] = 2.0
     epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
     lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.05
     momentum: Annotated[float, Meta(ge=0, le=1, description="momentum of lambda")] = 0.9
+
+    @property
+    def form(self) -> Literal["dual", "fixed", "released", "off"]:
+        """The form of lambda, as `finetune.form` is that of the scores."""
+        return self.dynamics
 
 
 class TrainSettings(Section, frozen=True):
@@ -131,6 +136,9 @@ class FinetuneSettings(Section, frozen=True):
         Literal["score", "plain"],
         Meta(description="its weights: by the score, or as in pretraining"),
     ] = "score"
+    share: Annotated[
+        float, Meta(ge=0, le=1, description="posterior.share of the second stage; 0: the same")
+    ] = 0.0
     first_lambda: Annotated[
         Literal["carried", "zero"],
         Meta(description="lambda goes on where the first stage left it, or starts at 0"),
@@ -183,10 +191,10 @@ _EXCLUSIONS: Exclusions = (
     ("finetune.ties", "it is for finetune.score=rl-pc", lambda s, i: s.finetune.score != "rl-pc"),
     ("finetune.first_lambda", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.momentum", _WITHOUT, lambda s, i: s.posterior.dynamics != "released"),
-    ("posterior.share",
+    ("posterior.share finetune.share",
      "posterior.expectations={0.posterior.expectations} says how many rule arcs there are",
      lambda s, i: s.posterior.expectations not in ("rules", "each_rule")),
-    ("posterior.share", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
+    ("posterior.share finetune.share", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
      lambda s, i: s.posterior.dynamics == "released" and not s.pretrains),
     ("posterior.strength", _WITHOUT, lambda s, i: s.posterior.dynamics != "fixed"),
@@ -196,7 +204,7 @@ _EXCLUSIONS: Exclusions = (
     ("train.dev_max_len", "there are no gold dev trees; name them with --dev",
      lambda s, i: not i.has_dev),
     ("rules language_model finetune.score finetune.ties finetune.form finetune.decoder"
-     " finetune.first_lambda", ONLY_TREES,
+     " finetune.share finetune.first_lambda", ONLY_TREES,
      lambda s, i: not i.has_text),
 )
 

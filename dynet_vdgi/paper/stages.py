@@ -58,9 +58,16 @@ def stages(settings: NeuralSettings, per_epoch: int) -> list[Stage]:
     return result
 
 
+def posterior_of(stage: str, settings: NeuralSettings) -> PosteriorSettings:
+    """The posterior settings of a stage: the second may ask for a share of its own."""
+    if stage == "finetune" and settings.finetune.share:
+        return msgspec.structs.replace(settings.posterior, share=settings.finetune.share)
+    return settings.posterior
+
+
 def rule_counts(rules: RuleSet, tags: Sequence[str], settings: PosteriorSettings) -> RuleCounts:
     """The rules, and what is expected of them in a sentence."""
-    if settings.dynamics != "dual":
+    if settings.form != "dual":
         return RuleCounts(rules, tags)
     if settings.expectations == "rules":
         return ShareOfRuleArcs(rules, tags, settings.share)
@@ -76,12 +83,12 @@ def first_lambda(
 ) -> FixedLambda:
     """The lambda of a stage as it begins; that of the dual at `carried`, or else at 0."""
     e = features.rule_file_expectations
-    if settings.dynamics == "dual":
+    if settings.form == "dual":
         start = np.zeros(features.constraints.shape[1]) if carried is None else carried
         return Lambda(start, settings.lr, settings.epsilon)
-    if settings.dynamics == "fixed":  # `strength` where .5 is expected
+    if settings.form == "fixed":  # `strength` where .5 is expected
         return FixedLambda(2.0 * settings.strength * e)
-    if settings.dynamics == "off":
+    if settings.form == "off":
         return FixedLambda(0.0 * e)
     if phase == "pretrain":
         return released.MomentumLambda(e, settings.lr, settings.momentum, settings.epsilon)
@@ -126,7 +133,7 @@ def optimiser_of(
     """The optimiser of a stage as it begins."""
     train = msgspec.structs.replace(settings.train, lr=stage.lr, clip=stage.clip)
     if stage.phase == "finetune" and "released" in (
-        settings.posterior.dynamics,
+        settings.posterior.form,
         settings.finetune.form,
     ):
         return released.JointAdaGrad(parameters, train, phase.lam, phase.baseline)

@@ -32,7 +32,7 @@ from dynet_vdgi.paper.network import Network
 from dynet_vdgi.paper.optimiser import AVERAGE, VALUE
 from dynet_vdgi.paper.phases import Supervised
 from dynet_vdgi.paper.settings import NeuralSettings
-from dynet_vdgi.paper.stages import Stage, optimiser_of, phase_of, rule_counts, stages
+from dynet_vdgi.paper.stages import Stage, optimiser_of, phase_of, posterior_of, rule_counts, stages
 from dynet_vdgi.paper.transitions import oracle
 from dynet_vdgi.settings.settings import LOG_NAME, MODEL_NAME
 from dynet_vdgi.system.array_types import Floats
@@ -79,7 +79,6 @@ class Trainer:
         self.gold = {
             k: oracle(s.heads or ()) for k, s in enumerate(data.trees, len(data.sentences))
         }
-        self.features = rule_counts(data.rules, data.vocabulary.tags, settings.posterior)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
         self.best_score: float | None = None
@@ -99,6 +98,8 @@ class Trainer:
             if stage.phase == "finetune" and self.settings.finetune.score == "rl-bl"
             else {}
         )
+        posterior = posterior_of(stage.phase, self.settings)
+        self.features = rule_counts(self.data.rules, self.data.vocabulary.tags, posterior)
         self.phase = phase_of(stage.phase, self.settings, self.features, nll, lambda_before)
         self.optimiser = optimiser_of(stage, self.settings, self.network.parameters, self.phase)
 

@@ -12,6 +12,7 @@ import tiny
 from shell import interrupt_at, interrupt_saving
 from tiny import Changes, Run, assert_same_run, same_arrays
 
+from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.paper import trainer as trainer_module
@@ -201,6 +202,16 @@ def test_lambda_goes_on_where_the_first_stage_left_it_or_starts_at_zero(
     assert second["lambda"].min() > 0
     carried = second["lambda"].tolist()
     assert second["new lambda"].tolist() == (carried if first_lambda == "carried" else [0.0])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_the_second_stage_may_ask_for_a_share_of_its_own(tmp_path, monkeypatch, share):
+    seen = entered(monkeypatch)
+    two_stages(tmp_path, {"posterior": BINDING, "finetune": {"share": share}}).train()
+    sentence = Encoded((4, 5, 1, 2), (0,) * 4)
+    first, second = (note["phase"].features.expectations(sentence) for note in seen)
+    assert first.min() >= 1.0
+    assert second.tolist() == (first * (share or 1.0)).tolist()
 
 
 def fake_dda(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
