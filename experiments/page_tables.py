@@ -516,6 +516,28 @@ def second_stage(made: Sequence[Row], seeds: Sequence[str]) -> str:
     return shown(TextTable([*heading, "\\|λ\\| 1", "\\|λ\\| 2", "KL 2", "ESS 2"], lines))
 
 
+def second_stages(seeds: str) -> str:
+    """That table of the committed rows, for these seeds."""
+    made = rows(_SECOND)
+    commits = sorted({row["commit"] for row in made if row["seed"] in seeds})
+    spent = average([row for row in made if row["seed"] in seeds], "cpu_s")
+    below = f"Seeds {', '.join(seeds)}, commit {', '.join(commits)}; {spent} CPU seconds a run."
+    return f"{second_stage(made, seeds)}\n\n{below}"
+
+
+def gain_of(setting: str, seeds: str) -> str:
+    """What a second stage gains over its first, in these seeds."""
+    return second_stage_gain(
+        [row for row in chosen(_SECOND, setting=setting) if row["seed"] in seeds]
+    )
+
+
+def second_stage_of(setting: str, seeds: str, column: str) -> str:
+    """DDA after a stage of a setting, in these seeds."""
+    some = [row for row in chosen(_SECOND, setting=setting) if row["seed"] in seeds]
+    return second_stage_mean(some, column)
+
+
 def second_stage_mean(some: Sequence[Row], column: str, languages: Sequence[str] = ()) -> str:
     """The mean of a column, up to 15 / up to 40 words."""
     chosen_rows = [row for row in some if not languages or row["language"] in languages]
