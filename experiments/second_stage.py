@@ -93,9 +93,9 @@ class Second:
 
 OF_EQ_16 = (
     *("finetune.updates=100", "finetune.lr=0.002", "finetune.score=rl-pc"),
-    *("finetune.ties=positive", "finetune.decoder=score", "finetune.first_lambda=carried"),
+    *("finetune.decoder=score", "finetune.first_lambda=carried"),
 )
-"""A second stage of the paper's RL-PC, with our updates and rate."""
+"""A second stage of the paper's RL-PC, with our updates and rate; ties are positive by default."""
 
 ZERO, PLAIN = "finetune.first_lambda=zero", "finetune.decoder=plain"
 LR01, SN, TIES = "finetune.lr=0.01", "finetune.score=rl-sn", "finetune.ties=rl-sn"
