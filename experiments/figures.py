@@ -494,15 +494,16 @@ FIGURES = {
         f"second.{name}": Figure(*_SECOND, partial(page_tables.gain_of, setting, seeds))
         for name, (setting, seeds) in _GAINS.items()
     },
-    "second.best": Figure(
-        *_SECOND, partial(page_tables.second_stage_of, _BINDING, "12345", "dda_2")
-    ),
-    "second.pretraining": Figure(
-        *_SECOND, partial(page_tables.second_stage_of, "all .95, from 0", "12345", "dda_1")
-    ),
-    "second.before": Figure(
-        *_SECOND, partial(page_tables.second_stage_of, "all .95, from 0", "12345", "dda_2")
-    ),
+    **{
+        f"second.over.{name}": Figure(
+            *_SECOND, partial(page_tables.second_stage_difference, _BINDING, setting, column)
+        )
+        for name, (setting, column) in {
+            "own": (_BINDING, "dda_1"),
+            "pretraining": ("all .95, from 0", "dda_1"),
+            "before": ("all .95, from 0", "dda_2"),
+        }.items()
+    },
     **_PAGE_TABLES,
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),

@@ -532,10 +532,22 @@ def gain_of(setting: str, seeds: str) -> str:
     )
 
 
-def second_stage_of(setting: str, seeds: str, column: str) -> str:
-    """DDA after a stage of a setting, in these seeds."""
-    some = [row for row in chosen(_SECOND, setting=setting) if row["seed"] in seeds]
-    return second_stage_mean(some, column)
+def second_stage_difference(setting: str, other: str, column: str) -> str:
+    """How far DDA after the second stage of one setting is above a column of another, run by run, with
+    its standard error, in the runs that both have."""
+    cells = []
+    for length in (replication.SHORT, replication.LONG):
+        ours, theirs = (
+            {
+                (row["language"], row["seed"]): float(row[of])
+                for row in chosen(_SECOND, setting=name, length=length)
+            }
+            for name, of in ((setting, "dda_2"), (other, column))
+        )
+        gains = [ours[run] - theirs[run] for run in ours if run in theirs]
+        error = statistics.stdev(gains) / len(gains) ** 0.5
+        cells.append(f"{statistics.fmean(gains):+.1f} ± {error:.1f}")
+    return "/".join(cells)
 
 
 def second_stage_mean(some: Sequence[Row], column: str, languages: Sequence[str] = ()) -> str:
