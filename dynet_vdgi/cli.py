@@ -37,7 +37,7 @@ from dynet_vdgi.system.limits import limit
 from dynet_vdgi.system.messages import (
     did_you_mean,
     of_these,
-    told,
+    printable_text,
 )
 from dynet_vdgi.system.signals import ended_by_signals
 
@@ -86,7 +86,7 @@ logger = logging.getLogger("dynet_vdgi")
 class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = "warning: " if record.levelno >= logging.WARNING else ""
-        return prefix + told(record.getMessage())
+        return prefix + printable_text(record.getMessage())
 
 
 class ArgumentParser(argparse.ArgumentParser):
@@ -161,7 +161,7 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Raises: OSError, help or the version cannot be printed; argparse would ignore it."""
-        (file or sys.stderr).write(told(message))
+        (file or sys.stderr).write(printable_text(message))
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         options = [option for option in unknown if option.startswith("-") and option != "-"]
@@ -283,7 +283,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _check_verb(parser, argv, verb)
         arguments = parser.parse_args(argv)
     except VdgiError as error:  # of the value of an option
-        print(told(str(error)), file=sys.stderr)
+        print(printable_text(str(error)), file=sys.stderr)
         return error.exit_status
     except SystemExit as finished:  # after --help, --version or a wrong argument
         return _flushed(int(finished.code or 0))
@@ -315,7 +315,7 @@ def _status_of(arguments: argparse.Namespace) -> int:
         if arguments.debug:
             traceback.print_exc()
         message, status = _explained(error)
-        print(told(message), file=sys.stderr)
+        print(printable_text(message), file=sys.stderr)
         return _flushed(status)
 
 
@@ -347,7 +347,7 @@ def _output_failed(error: OSError, status: int = 0) -> int:
     """
     message, failed = _explained(error)
     if status in (0, DataError.exit_status) and not isinstance(error, BrokenPipeError):
-        print(told(message), file=sys.stderr)
+        print(printable_text(message), file=sys.stderr)
         final = failed
     else:
         final = status or failed

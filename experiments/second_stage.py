@@ -39,7 +39,8 @@ from dynet_vdgi.paper.trainer import Trainer
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.blas import one_thread
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.input_reader import InputReader
+from dynet_vdgi.training.inputs import Inputs
 
 ROWS = RESULTS / "replication-second-stage.csv"
 LENGTHS = {"<=15": 15, "<=40": 40}
@@ -186,9 +187,9 @@ def trained(
     begun = time.process_time()
     settings = load_settings(["pretraining"], [f"seed={seed}", *changes])
     assert isinstance(settings, NeuralSettings)
-    inputs = Inputs({"": Given((treebank.text,))}, init=str(init) if init else None)
-    prepared = RECIPE.prepare(inputs, settings)
-    trainer = Trainer(prepared.settings, prepared.material, Provenance())
+    inputs = Inputs({"": (treebank.text,)}, init=str(init) if init else None)
+    settings, material = RECIPE.prepare(InputReader(inputs, settings.data), settings)
+    trainer = Trainer(settings, material, Provenance())
     trainer.train()
     last = trainer.log.rows()[-1]
     columns = {"lambda": "lambda_norm", "kl": "kl", "ess": "gamma_ess"}

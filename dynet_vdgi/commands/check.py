@@ -44,7 +44,7 @@ from dynet_vdgi.conllu.tag_sets import UD_TAGS
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import file_checks, files
 from dynet_vdgi.system.messages import count as counted
-from dynet_vdgi.system.messages import told
+from dynet_vdgi.system.messages import printable_text
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.find is not None:
         from dynet_vdgi.conllu import places
 
-        found = list(places.found(names, arguments.find))
+        found = list(places.find(names, arguments.find))
         print_places(found, arguments.json)
         if not found and (why := places.why_none(names, arguments.find)):
             logger.info("%s", why)
@@ -113,7 +113,7 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
 
         def report(fault: DataError, faults: count[int] = faults) -> None:
             if next(faults) < most:
-                print(told(str(fault)))
+                print(printable_text(str(fault)))
 
         protocol = protocol_of(data.protocol)
         summary = check(name, rules, protocol, data.max_len, tags=tags, on_fault=report)
@@ -123,8 +123,16 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
             report(fault)
         in_file = next(faults)
         n_faults += in_file
-        print(told(f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}"))
-        print(told("\n".join(summary.lines(with_unused=bool(arguments.rules or arguments.model)))))
+        print(
+            printable_text(
+                f"{files.shown(name)}: {counted(in_file, 'fault') if in_file else 'sound'}"
+            )
+        )
+        print(
+            printable_text(
+                "\n".join(summary.lines(with_unused=bool(arguments.rules or arguments.model)))
+            )
+        )
     if n_faults:
         raise FaultsFoundError(f"{counted(n_faults, 'fault')} found")
     print("sound: this program can use it; vdgi check --ud tells whether it is valid UD")
@@ -164,6 +172,6 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     def place(message: udtools.Message) -> str:
         return f"{files.shown(names[message.file])}:{message.line}"
 
-    print(told("\n".join(udtools.report(found, place, called, most, hint))))
+    print(printable_text("\n".join(udtools.report(found, place, called, most, hint))))
     if n_errors := sum(message.is_error for message in found):
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")

@@ -144,7 +144,10 @@ def _run(arguments: argparse.Namespace) -> None:
       vdgi convert wsj treebank_3 --sections 23 --policy wsj10 -o test.conllu
       vdgi convert wsj sample --files 1-159 -o train.conllu
     """
-    rules, punctuation = head_rules.load(arguments.heads), penn.POLICIES[arguments.policy]
+    rules, punctuation = (
+        head_rules.load_head_rules(arguments.heads),
+        penn.POLICIES[arguments.policy],
+    )
     paths = chosen(arguments.folder, arguments.sections, arguments.files)
     file_checks.check_output(arguments.output, paths)
     n_sentences = n_words = n_kept = 0

@@ -45,7 +45,7 @@ from dynet_vdgi.commands.options import Options
 from dynet_vdgi.conllu import protocols
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system import file_checks, files
-from dynet_vdgi.system.messages import plain, told
+from dynet_vdgi.system.messages import plain, printable_text
 
 *_FIRST, _LAST = protocols.SCORING_PROTOCOLS
 
@@ -109,7 +109,7 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.evaluation import comparison, rules_only
     from dynet_vdgi.evaluation.file_scores import score_files
     from dynet_vdgi.evaluation.published import DATASETS
-    from dynet_vdgi.experiments.tables import beside_scores
+    from dynet_vdgi.experiments.tables import paper_tables
     from dynet_vdgi.models.run_folder import DEFAULT_RULES, rules_named
 
     try:
@@ -144,7 +144,7 @@ def _score(gold: str, arguments: argparse.Namespace) -> None:
         content = comparison.to_dict(evaluations, comparisons)
         print(json.dumps({"gold": gold, "rules": used.name, **content}, indent=1))
         return
-    published = beside_scores(evaluations, language, gold) if language else ()
+    published = paper_tables(evaluations, language, gold) if language else ()
     print(plain("\n\n".join([comparison.format_all(evaluations, by, comparisons), *published])))
 
 
@@ -161,4 +161,4 @@ def _compare(one: str, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps(found.to_dict(worst, confusions), indent=1, ensure_ascii=False))
     else:
-        print(told(found.shown(worst, confusions)))
+        print(printable_text(found.shown(worst, confusions)))

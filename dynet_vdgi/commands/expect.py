@@ -29,7 +29,7 @@ from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.settings.bundled import bundled
 from dynet_vdgi.system import file_checks, files
-from dynet_vdgi.system.messages import count, told
+from dynet_vdgi.system.messages import count, printable_text
 from dynet_vdgi.system.text_tables import aligned
 
 logger = logging.getLogger("dynet_vdgi")
@@ -61,11 +61,13 @@ def run(arguments: argparse.Namespace) -> None:
 
     parser, steps = load(arguments.model), Steps()
     logger.info("parsing the beginning of the text")
-    read = reading.checked(steps.blocks(names), "ignored", parser.model.settings.data.tags)
+    read = reading.checked_sentences(
+        steps.blocks(names), "ignored", parser.model.settings.data.tags
+    )
     outlook = look(parser, read, partial(steps.accuracy, names))
     is_guessed = outlook.right_tags < 1
     amount = f"{count(outlook.n_sentences, 'sentence')}, {count(outlook.n_words, 'word')}"
-    print(told(f"{', '.join(map(files.shown, names))}: {amount} measured"))
+    print(printable_text(f"{', '.join(map(files.shown, names))}: {amount} measured"))
     if outlook.silence:
         print("no share of right heads can be expected: the tags say next to nothing")
         return

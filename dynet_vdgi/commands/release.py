@@ -26,7 +26,7 @@ from dynet_vdgi.commands import FaultsFoundError
 from dynet_vdgi.commands.options import Options
 from dynet_vdgi.errors import ConfigError, UsageError
 from dynet_vdgi.system import file_checks, files
-from dynet_vdgi.system.messages import count, listed, told
+from dynet_vdgi.system.messages import count, listed, printable_text
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
     for path in names:
         found.read(path, everything=arguments.all)
     if found.faults:
-        print(told("\n".join(map(str, found.faults[:20]))))
+        print(printable_text("\n".join(map(str, found.faults[:20]))))
         raise FaultsFoundError(
             f"{count(len(found.faults), 'text')} to correct; nothing was written"
         )
@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace) -> None:
     lines = udtools.report(
         messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called
     )
-    print(told("\n".join(lines)))
+    print(printable_text("\n".join(lines)))
     missing = f"{folder / VALUES}: {count(len(release.missing), 'value')} missing: {', '.join(release.missing)}"
     if n_errors := sum(message.is_error for message in messages):
         raise FaultsFoundError(

@@ -102,7 +102,7 @@ def _explain(arguments: argparse.Namespace) -> None:
     """
     from dynet_vdgi.evaluation.drawings import tree_of, tree_text
     from dynet_vdgi.evaluation.rules_only import rules_only
-    from dynet_vdgi.rule_tables.explanation import explained, idle_facts
+    from dynet_vdgi.rule_tables.explanation import explanation_of, idle_facts
     from dynet_vdgi.rule_tables.facts import load_facts
     from dynet_vdgi.rule_tables.prior import Prior
 
@@ -128,7 +128,7 @@ def _explain(arguments: argparse.Namespace) -> None:
         tree = tree_of(replace(item.sentence, heads=tuple(heads)), gold, caption=caption)
         print(f"\n{plain(tree_text(tree, arguments.width))}")
         if arguments.sentence:
-            print(f"\n{plain(explained(item.sentence, heads, prior))}")
+            print(f"\n{plain(explanation_of(item.sentence, heads, prior))}")
 
 
 class Numbered(NamedTuple):

@@ -20,7 +20,7 @@ from collections import Counter
 from dynet_vdgi.commands import add_ignore_feats, add_output, add_tasks, model_first
 from dynet_vdgi.commands.options import Options
 from dynet_vdgi.conllu.corpus import read, words_in
-from dynet_vdgi.conllu.repeated import superseded
+from dynet_vdgi.conllu.repeated import without_superseded
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import file_checks, files
 from dynet_vdgi.system.messages import count
@@ -61,7 +61,7 @@ def _words(arguments: argparse.Namespace) -> None:
       vdgi tag my.tagger new.conllu -o new.tagged.conllu
       vdgi tag runs/my new.conllu --retag --confidence > new.tagged.conllu
     """
-    from dynet_vdgi.conllu.writing import unchanged
+    from dynet_vdgi.conllu.writing import block_of
     from dynet_vdgi.models.run_folder import model_path
     from dynet_vdgi.parser.steps import loaded
 
@@ -73,7 +73,7 @@ def _words(arguments: argparse.Namespace) -> None:
         for tagged in tagger.stream(arguments.file, retag=arguments.retag):
             n_words += len(tagged.sentence)
             n_given += tagged.n_given
-            handle.write(unchanged(tagged.noted if arguments.confidence else tagged.sentence))
+            handle.write(block_of(tagged.noted if arguments.confidence else tagged.sentence))
     kept = f", {n_given} had tags and kept them (--retag replaces them)" if n_given else ""
     logger.info("%s%s", count(n_words, "word"), kept)
 
@@ -117,7 +117,9 @@ def _train(arguments: argparse.Namespace) -> None:
         for paths in (tagged, text)
     )
     sentences = [
-        each for group in superseded(groups, lambda sentence: sentence.forms) for each in group
+        each
+        for group in without_superseded(groups, lambda sentence: sentence.forms)
+        for each in group
     ]
     raw = [each for group in raw_groups for each in group]
     if lines := in_lower_case(Counter(tag for each in sentences for tag in each.tags)):

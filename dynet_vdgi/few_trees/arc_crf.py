@@ -252,7 +252,7 @@ def gradients_of(scores: Floats, heads: Sequence[int]) -> Floats:
     gradients = np.zeros_like(expected)
     if 0 < len(words) < len(heads):
         with suppress(ValueError):  # no projective tree contains these arcs
-            gradients = eisner.marginals(eisner.constrained(scores, heads)) - expected
+            gradients = eisner.marginals(eisner.constrained_scores(scores, heads)) - expected
     gradients[:, words] = -expected[:, words]
     gradients[[heads[k] for k in words], words] += 1.0
     return gradients

@@ -88,7 +88,7 @@ def _scores(engine: Engine, bare: Sentence, found: Found) -> tuple[Floats, Float
         return _climbing(found.heads), None
     scores = engine.scores([bare]).arcs[0]
     probabilities = np.zeros((size, size))
-    probabilities[:, 1:] = eisner.marginals(eisner.constrained(scores, heads))
+    probabilities[:, 1:] = eisner.marginals(eisner.constrained_scores(scores, heads))
     return (scores if engine.finds_most_probable else probabilities), probabilities
 
 
@@ -125,11 +125,13 @@ def _best(
         if head != FREE:
             scores[head, word] = 0.0
     try:
-        return eisner.best(eisner.constrained(scores, given))
+        return eisner.best(eisner.constrained_scores(scores, given))
     except ValueError:  # such as where a mark is given as the root: something must hang from it
         possible = scores[np.isfinite(scores)]
         lowest = possible.min() - (n + 1) * (1.0 + possible.max() - possible.min())
-        return eisner.best(eisner.constrained(np.where(np.isfinite(scores), scores, lowest), given))
+        return eisner.best(
+            eisner.constrained_scores(np.where(np.isfinite(scores), scores, lowest), given)
+        )
 
 
 def _with_margins(found: Found, words: Heads, probabilities: Floats | None) -> Found:

@@ -74,7 +74,7 @@ def of_scores(
     scores = engine.scores(batch)
     given = [s.heads or (FREE,) * len(s) if keep_heads else () for s in batch]
     arcs = [
-        eisner.constrained(each, heads) if heads else each
+        eisner.constrained_scores(each, heads) if heads else each
         for each, heads in zip(scores.arcs, given)
     ]
     marginals = (

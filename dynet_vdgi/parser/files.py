@@ -1,5 +1,5 @@
-"""CoNLL-U files with the trees of a parser: in order, in bounded memory, every other byte as it
-was.
+"""CoNLL-U files with the trees of a parser (files in general are `system.files`): in order,
+in bounded memory, every other byte as it was.
 
 A file is parsed a window at a time. With several jobs, windows go to worker processes, which check,
 parse and render them; this process only cuts the file and writes. A few windows are under way at a
@@ -351,12 +351,12 @@ def with_tree(sentence: Sentence, parse: Parse, how: How) -> str:
     if how.keep_heads and sentence.heads and sentence.deprels:
         given = zip(sentence.heads, sentence.deprels, deprels)
         deprels = tuple([old if head != FREE and old != "_" else new for head, old, new in given])
-    sentence = guess_marks.without_stale(sentence, parse.heads, deprels)
+    sentence = guess_marks.without_stale_notes(sentence, parse.heads, deprels)
     if parse.confidence is not None:
         notes = ["" if sure is None else f"HeadConf={sure:.4f}" for sure in parse.confidence]
         sentence = with_notes(sentence, (), notes)
     block = render(sentence, parse.heads, deprels)
-    return block if how.keep_heads else guess_marks.renewed(block)
+    return block if how.keep_heads else guess_marks.with_renewed_comment(block)
 
 
 _worker: Parser | None = None

@@ -147,7 +147,7 @@ def test_the_published_figures_are_sound():
 
 def test_beside_the_paper():
     """Languages by the plan's names; systems below the model of their name, others at the end."""
-    found = tables.beside([*ROWS, run("best", "xx", 1, 1, 2, 3)], "paper")
+    found = tables.published_tables([*ROWS, run("best", "xx", 1, 1, 2, 3)], "paper")
     assert [table.title for table in found] == [
         "Li2019-T6 beside this experiment: DDA, length <=15",
         "Li2019-T6 beside this experiment: DDA, length <=40",
@@ -161,7 +161,7 @@ def test_beside_the_paper():
     assert table["rules only (here)"] == ["40.0", "40.0"]
     assert list(table).index("UniversalRules (here)") == list(table).index("UnivRules") + 1
     assert not [label for label in table if "L-WeaklySup (here)" in label or "best" in label]
-    (found,) = tables.beside([*BASE, *RUNS], "Li2019-T7")
+    (found,) = tables.published_tables([*BASE, *RUNS], "Li2019-T7")
     assert found.title == "Li2019-T7 beside this experiment: words per CPU second, length all"
     (speed,) = shown([found])
     assert speed[""] == ["UD1.4-French"]
@@ -172,12 +172,12 @@ def test_beside_the_paper():
             UsageError,
             match="no published figures .Li2019-T7. for the languages and lengths of these",
         ):
-            tables.beside(without, "Li2019-T7")
+            tables.published_tables(without, "Li2019-T7")
 
 
 def test_rows_of_systems_that_learn_nothing_name_their_rules():
     row = run("rules only", "fr", 0, 1, 2, 3, rules="ud")
-    for found in (tables.overview([row, *RUNS]), tables.beside([row, *RUNS], "paper")):
+    for found in (tables.overview([row, *RUNS]), tables.published_tables([row, *RUNS], "paper")):
         labels = [line[0] for table in found for line in table.rows]
         assert [label.replace("&nbsp;", "")[:14] for label in labels if "rules" in label] == [
             "rules only: ud"
@@ -191,7 +191,9 @@ def test_other_data_than_the_papers_is_named():
         run("best", "fr", 1, 1, protocol="as_released"),
     ]
     found = notes(
-        tables.beside([*rows, run("best", "eu", 1, 1, test="ud14/eu-ud-test.conllu")], "Li2019-T6")
+        tables.published_tables(
+            [*rows, run("best", "eu", 1, 1, test="ud14/eu-ud-test.conllu")], "Li2019-T6"
+        )
     )
     assert f"Test files here: fr {test}; eu ud14/eu-ud-test.conllu." in found
     assert "Warning: published on UD 1.4, but UD 2 here, which cannot be compared: fr." in found

@@ -19,7 +19,7 @@ from dynet_vdgi.conllu.punctuation import heads_without, is_projective, without_
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
 from dynet_vdgi.models import model_file
@@ -31,7 +31,7 @@ from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.settings.settings import DmvSettings
 from dynet_vdgi.training.few_trees import FewTrees
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.run import run
 from dynet_vdgi.unsupervised.dmv import Dmv
 
@@ -65,10 +65,10 @@ def learnt(
     out: Path | None = None,
 ) -> ModelFile:
     """A model of the default preset."""
-    texts = {"": Given(sentences=tuple(text))} if text else {}
+    texts = {"": tuple(text)} if text else {}
     settings = load_settings("best", said)
     names = [name.partition("=")[0] for name in said]
-    model = run(Inputs(texts, Given(sentences=tuple(trees))), settings, said=names, out=out)
+    model = run(Inputs(texts, tuple(trees)), settings, explicit=names, out=out)
     assert model is not None
     return model
 
@@ -228,7 +228,7 @@ def test_guessed_tags_lower_the_confidences(few: ModelFile, folder: Path, vdgi: 
     """By the share of wrong tags that the notes of a tagger tell: flatter, and lower by two nats if
     all were wrong."""
     model_file.save(folder / "few.vdgi", few)
-    gold = "".join(map(unchanged, islice(read(DEMO / "demo-ud-dev.conllu"), 20)))
+    gold = "".join(map(block_of, islice(read(DEMO / "demo-ud-dev.conllu"), 20)))
     noted = re.sub(r"\t[^\t\n]*$", "\tTagConf=0.9", gold, flags=re.MULTILINE)
     odds = []
     for name, text in (("given", gold), ("guessed", noted)):

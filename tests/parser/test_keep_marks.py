@@ -62,7 +62,7 @@ class Chain(GreedyEngine):
         result = []
         for s in sentences:
             given = s.heads if keep_heads and s.heads else (FREE,) * len(s)
-            arcs = eisner.constrained(np.eye(len(s) + 1, k=1), given)
+            arcs = eisner.constrained_scores(np.eye(len(s) + 1, k=1), given)
             result.append(Found(eisner.best(arcs), np.ones(len(s)) if margins else np.zeros(0)))
         return result
 
@@ -142,7 +142,9 @@ def test_the_words_have_the_best_tree_that_the_scores_allow(kind: str) -> None:
         scores = engine.scores([Sentence(("a",) * len(words), ("NOUN",) * len(words))]).arcs[0]
         if not engine.finds_most_probable:
             own = [index[given[w - 1]] if given[w - 1] != FREE else FREE for w in words]
-            scores = np.pad(eisner.marginals(eisner.constrained(scores, own)), ((0, 0), (1, 0)))
+            scores = np.pad(
+                eisner.marginals(eisner.constrained_scores(scores, own)), ((0, 0), (1, 0))
+            )
 
         def total(tree: tuple[int, ...], scores=scores, words=words, index=index) -> float:
             return sum(scores[index[tree[w - 1]], index[w]] for w in words)

@@ -14,7 +14,7 @@ import pytest
 import dynet_vdgi as vdgi
 from dynet_vdgi.conllu import raw_documents, raw_writing
 from dynet_vdgi.conllu.blocks import blocks
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
@@ -89,7 +89,7 @@ def bare(path):
 
 def test_new_words_get_tags_feats_xpos_and_lemmas(tagger, text):
     found = tagger.predict(bare(text / "test.conllu"))
-    assert "".join(map(unchanged, found)) == (text / "test.conllu").read_text(encoding="utf-8")
+    assert "".join(map(block_of, found)) == (text / "test.conllu").read_text(encoding="utf-8")
     assert tagger.accuracy > 0.95
 
 
@@ -105,7 +105,7 @@ def test_words_with_tags_keep_what_they_have_and_inform_their_neighbours(tagger,
     assert found.tags == ("X", "NOUN")
     assert found.feats == ("Foreign=Yes", "Number=Dual")
     assert found.lemmas == ("THE", "bano")
-    assert unchanged(found).count("Note=1") == 2
+    assert block_of(found).count("Note=1") == 2
     (found,) = tagger.predict(tmp_path / "some.conllu", retag=True)
     assert found.tags == ("DET", "NOUN")
     assert found.feats == ("_", "Number=Sing")

@@ -284,7 +284,7 @@ class MarkedSentence:
             for k, ((own, w), guess) in pairs
             if own.upos != NOTHING or w.upos != guess
         ]
-        return replace(self._with(self.columns), soft=soft.settled(given))
+        return replace(self._with(self.columns), soft=soft.with_certain_tags(given))
 
     @property
     def known(self) -> Sentence:

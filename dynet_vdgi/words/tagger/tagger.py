@@ -337,7 +337,7 @@ def _with_soft(tagged: Tagged, soft: SoftTags) -> Tagged:
         for k, chance in enumerate(chances)
         if chance is None
     ]
-    return tagged._replace(sentence=replace(sentence, soft=soft.settled(given)))
+    return tagged._replace(sentence=replace(sentence, soft=soft.with_certain_tags(given)))
 
 
 def _marginals(
