@@ -276,6 +276,16 @@ _TABLES = {
         "docs/results/replication-lengths.csv",
         "python experiments/long_sentences.py",
     ),
+    "second": Figure(
+        "docs/results/replication-second-stage.csv",
+        "python experiments/second_stage.py DATA",
+        partial(page_tables.second_stages, "123"),
+    ),
+    "second.fresh": Figure(
+        "docs/results/replication-second-stage.csv",
+        "python experiments/second_stage.py DATA",
+        partial(page_tables.second_stages, "45"),
+    ),
     "dev": _replicated(
         partial(
             replication.on_dev,
@@ -375,6 +385,20 @@ _PAGE_TABLES = {
 }
 """Tables of the other pages of docs/results."""
 
+_SECOND = "docs/results/replication-second-stage.csv", "python experiments/second_stage.py DATA"
+_BINDING = "all .98, then all 1, ties by ELBO, plain"
+_GAINS = {
+    "paper": (_BINDING, "123"),
+    "paper.fresh": (_BINDING, "45"),
+    "rl-pc": ("all .95, from 0", "123"),
+    "rl-pc.98": ("all .98", "123"),
+    "rl-pc.1": ("all 1", "123"),
+    "on": ("all 1, score 1", "123"),
+    "rl-sn": ("all .95, RL-SN", "123"),
+    "rl-sn.plain": ("all .95, RL-SN, plain", "123"),
+}
+"""Second stages whose gains over their first stages are in the text, with the seeds."""
+
 _PLANTED = "docs/results/consistency.csv", "python experiments/consistency.py"
 
 FIGURES = {
@@ -466,6 +490,20 @@ FIGURES = {
         for name, pair in _DIFFERENCES_ON_WSJ.items()
     },
     **{f"replication.{name}": figure for name, figure in _TABLES.items()},
+    **{
+        f"second.{name}": Figure(*_SECOND, partial(page_tables.gain_of, setting, seeds))
+        for name, (setting, seeds) in _GAINS.items()
+    },
+    **{
+        f"second.over.{name}": Figure(
+            *_SECOND, partial(page_tables.second_stage_difference, _BINDING, setting, column)
+        )
+        for name, (setting, column) in {
+            "own": (_BINDING, "dda_1"),
+            "pretraining": ("all .95, from 0", "dda_1"),
+            "before": ("all .95, from 0", "dda_2"),
+        }.items()
+    },
     **_PAGE_TABLES,
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),

@@ -45,8 +45,8 @@ from dynet_vdgi.experiments.job import commit
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.models.model_file import Provenance
 from dynet_vdgi.paper import transitions
-from dynet_vdgi.paper.lockstep import draw
-from dynet_vdgi.paper.network import forcing, sampling
+from dynet_vdgi.paper.lockstep import derive_and_score
+from dynet_vdgi.paper.network import forcing, sample_actions
 from dynet_vdgi.paper.per_sentence import Samples, greedy
 from dynet_vdgi.paper.phases import Pretraining
 from dynet_vdgi.paper.trainer import Trainer
@@ -145,10 +145,10 @@ def decoded(
 ) -> Found:
     """The trees that each decoding chooses; gold ones are left out if some have crossing arcs."""
     sampled, trees_by_decoding = (
-        sampling(np.random.default_rng(trainer.settings.seed)),
+        sample_actions(np.random.default_rng(trainer.settings.seed)),
         defaultdict(dict[int, Any]),
     )
-    of_model = partial(draw, trainer.network, training=False)
+    of_model = partial(derive_and_score, trainer.network, training=False)
     for _, group in groupby(
         sorted(range(len(dev)), key=lambda k: len(dev[k])), key=lambda k: len(dev[k])
     ):

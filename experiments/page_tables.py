@@ -482,6 +482,95 @@ def of_words(name: str, figure: Callable[[str], str]) -> Callable[[], str]:
     return make
 
 
+_SECOND = "replication-second-stage.csv"
+
+
+def second_stage(made: Sequence[Row], seeds: Sequence[str]) -> str:
+    """Settings of the paper's two stages: DDA after the first; after the second, what that gains, with
+    its standard error over runs; |lambda| at the end of both; KL and effective samples of gamma."""
+    languages = list(dict.fromkeys(row["language"] for row in made))
+    lines = []
+    for setting in dict.fromkeys(row["setting"] for row in made):
+        own = [row for row in made if row["setting"] == setting and row["seed"] in seeds]
+        if len({(row["language"], row["seed"]) for row in own}) < len(languages) * len(seeds):
+            continue
+        after = [second_stage_mean(own, "dda_2", [name]) for name in languages]
+        of_lambda = []
+        for stage in ("1", "2"):
+            norms = [float(row[f"lambda_{stage}"]) for row in own]
+            of_lambda.append(f"{statistics.fmean(norms):.2f} ({min(norms):.2f})")
+        kl = [float(row["kl_2"]) for row in own]
+        lines.append(
+            [
+                setting,
+                second_stage_mean(own, "dda_1"),
+                second_stage_mean(own, "dda_2"),
+                second_stage_gain(own, with_error=True),
+                *after,
+                *of_lambda,
+                f"{statistics.fmean(kl):.3f} ({min(kl):.3f})",
+                average(own, "ess_2"),
+            ]
+        )
+    heading = ["", "first", "second", "gain ± error", *languages]
+    return shown(TextTable([*heading, "\\|λ\\| 1", "\\|λ\\| 2", "KL 2", "ESS 2"], lines))
+
+
+def second_stages(seeds: str) -> str:
+    """That table of the committed rows, for these seeds."""
+    made = rows(_SECOND)
+    commits = sorted({row["commit"] for row in made if row["seed"] in seeds})
+    spent = average([row for row in made if row["seed"] in seeds], "cpu_s")
+    below = f"Seeds {', '.join(seeds)}, commit {', '.join(commits)}; {spent} CPU seconds a run."
+    return f"{second_stage(made, seeds)}\n\n{below}"
+
+
+def gain_of(setting: str, seeds: str) -> str:
+    """What a second stage gains over its first, in these seeds."""
+    return second_stage_gain(
+        [row for row in chosen(_SECOND, setting=setting) if row["seed"] in seeds]
+    )
+
+
+def second_stage_difference(setting: str, other: str, column: str) -> str:
+    """How far DDA after the second stage of one setting is above a column of another, run by run, with
+    its standard error, in the runs that both have."""
+    cells = []
+    for length in (replication.SHORT, replication.LONG):
+        ours, theirs = (
+            {
+                (row["language"], row["seed"]): float(row[of])
+                for row in chosen(_SECOND, setting=name, length=length)
+            }
+            for name, of in ((setting, "dda_2"), (other, column))
+        )
+        gains = [ours[run] - theirs[run] for run in ours if run in theirs]
+        error = statistics.stdev(gains) / len(gains) ** 0.5
+        cells.append(f"{statistics.fmean(gains):+.1f} ± {error:.1f}")
+    return "/".join(cells)
+
+
+def second_stage_mean(some: Sequence[Row], column: str, languages: Sequence[str] = ()) -> str:
+    """The mean of a column, up to 15 / up to 40 words."""
+    chosen_rows = [row for row in some if not languages or row["language"] in languages]
+    of_lengths = (
+        [row for row in chosen_rows if row["length"] == length]
+        for length in (replication.SHORT, replication.LONG)
+    )
+    return "/".join(average(each, column) for each in of_lengths)
+
+
+def second_stage_gain(some: Sequence[Row], *, with_error: bool = False) -> str:
+    """DDA after the second stage less that after the first, in points."""
+    cells = []
+    for length in (replication.SHORT, replication.LONG):
+        own = [row for row in some if row["length"] == length]
+        gains = [float(row["dda_2"]) - float(row["dda_1"]) for row in own]
+        error = f" ± {statistics.stdev(gains) / len(gains) ** 0.5:.1f}" if with_error else ""
+        cells.append(f"{statistics.fmean(gains):+.1f}{error}")
+    return "/".join(cells)
+
+
 def published_here() -> str:
     """DDA on the eight treebanks of UD 1.4: systems of other papers, as published, and ours that
     have rows."""

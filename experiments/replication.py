@@ -4,8 +4,10 @@
     python experiments/figures.py               writes the tables into the page
 
 One line of docs/results/replication.csv is the DDA of one run at one length, in per cent; `lambda`
-is the largest norm of lambda in the run's log. A run that is there already, of the same system,
-language, seed and protocol, is replaced.
+is the largest norm of lambda in the run's log, `lambda_end` the last one. `kl`, KL(q | q_omega),
+and `ess`, effective samples of gamma, are means of the last 50 updates. A run that is there already,
+of the same system, language, seed and protocol, is replaced; rows of earlier versions have no
+`lambda_end`, `kl` and `ess`.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from __future__ import annotations
 import argparse
 import csv
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from result_rows import RESULTS, rows_of
 
@@ -38,7 +41,11 @@ COLUMNS = (
     "commit",
     "cpu_s",
     "lambda",
+    "lambda_end",
+    "kl",
+    "ess",
 )
+LAST_UPDATES = 50
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
 SPEED, DEV, LENGTHS = (
     ROWS.with_name(f"replication-{name}.csv") for name in ("speed", "dev", "lengths")
@@ -86,26 +93,44 @@ def add(folders: Sequence[Path]) -> None:
                 "protocol": row.protocol,
             }
             lines = [line for line in lines if run.items() - line.items()]
-            of_lambda = _largest_lambda(folder / row.language / row.system / str(row.seed))
+            log = RunLog(folder / row.language / row.system / str(row.seed) / LOG_NAME)
             run |= {
                 "gold_trees": row.gold_trees,
                 "commit": row.commit,
                 "cpu_s": f"{row.cpu_s:.1f}",
-                "lambda": of_lambda,
+                **of_the_rules(log.rows()),
             }
             lines += [
                 {**run, "length": length, "dda": f"{dda:.3f}"} for length, dda in row.dda.items()
             ]
     with open(ROWS, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(sorted(lines, key=lambda line: [line[name] for name in COLUMNS]))
+        writer.writerows(sorted(lines, key=lambda line: [line.get(name, "") for name in COLUMNS]))
 
 
-def _largest_lambda(run: Path) -> str:
-    """The largest norm of lambda in the log of a run; "" without one."""
-    norms = [row["lambda_norm"] for row in RunLog(run / LOG_NAME).rows() if "lambda_norm" in row]
-    return f"{max(norms):.2f}" if norms else ""
+def of_the_rules(log: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What the rules did in a run with this log: `lambda`, `lambda_end`, `kl`, `ess`; "" without them."""
+    with_rules = [row for row in log if "kl" in row]
+    if not with_rules:
+        return dict.fromkeys(("lambda", "lambda_end", "kl", "ess"), "")
+    norms, end = [row["lambda_norm"] for row in with_rules], with_rules[-1]
+    last = [
+        row
+        for row in with_rules
+        if row["phase"] == end["phase"] and row["update"] > end["update"] - LAST_UPDATES
+    ]
+    weights = [row["sentences"] for row in last]
+    kl, ess = (
+        sum(weight * row[key] for weight, row in zip(weights, last)) / sum(weights)
+        for key in ("kl", "gamma_ess")
+    )
+    return {
+        "lambda": f"{max(norms):.2f}",
+        "lambda_end": f"{norms[-1]:.2f}",
+        "kl": f"{kl:.4f}",
+        "ess": f"{ess:.2f}",
+    }
 
 
 def made_by(rows: Sequence[TableRow]) -> str:

@@ -104,10 +104,10 @@ def add_missing(
     figures, spent = rows_of(RIVALS[system], seed, train, test)
     run |= {"gold_trees": "", "commit": commit() or "", "cpu_s": f"{spent:.1f}", "lambda": ""}
     lines += [{**run, "length": length, "dda": f"{share:.3f}"} for length, share in figures]
-    lines.sort(key=lambda line: [line[name] for name in COLUMNS])
+    lines.sort(key=lambda line: [line.get(name, "") for name in COLUMNS])
     temporary = rows.with_suffix(".part")
     with open(temporary, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
     temporary.replace(rows)

@@ -107,7 +107,7 @@ def flat_network() -> Network:
 def enumerated(net: Network) -> tuple[Any, Floats, Floats]:
     """All derivations of the sentence, scored; q and l of each."""
     new_graph(autobatch=False)
-    drawn = per_sentence.draw(net, SENTENCE, len(ACTIONS), forcing(ACTIONS))
+    drawn = per_sentence.derive_and_score(net, SENTENCE, len(ACTIONS), forcing(ACTIONS))
     return drawn, np.exp(drawn.samples.log_q), drawn.samples.log_p - drawn.samples.log_q
 
 

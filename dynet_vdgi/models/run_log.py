@@ -40,6 +40,16 @@ def console_row(row: dict[str, Any]) -> str:
     return " ".join(cells)
 
 
+def end_of_stage(row: dict[str, Any], n_samples: int) -> str:
+    """What the rules still do at the end of a stage with this last row; "" if it saw no samples."""
+    if "kl" not in row:
+        return ""
+    return (
+        f"end of {row['phase']}: |lambda| {row['lambda_norm']:.2f}, KL(q | q_omega) {row['kl']:.3f}, "
+        f"{row['gamma_ess']:.1f} of {n_samples} samples effective"
+    )
+
+
 class RunLog:
     """Rows appended to a file, each on disk before training continues; without a file, rows in
     memory."""

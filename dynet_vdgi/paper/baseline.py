@@ -6,10 +6,10 @@ sign reversed) are fitted so that alpha L + tau is close to -l. They start at 1 
 
 >>> sentence = Encoded(tags=(1, 2), words=(0, 0))
 >>> baseline = Baseline({sentence: 5.0})
->>> baseline.score(sentence, elbo=np.array([-6.0, -8.0])).tolist()
+>>> baseline.score(sentence, log_ratio=np.array([-6.0, -8.0])).tolist()
 [-1.0, -3.0]
->>> baseline.fit(sentence, elbo=np.array([-6.0, -8.0]))
->>> baseline.score(sentence, elbo=np.array([-6.0, -8.0])).round(2).tolist()  # their mean was -2
+>>> baseline.fit(sentence, log_ratio=np.array([-6.0, -8.0]))
+>>> baseline.score(sentence, log_ratio=np.array([-6.0, -8.0])).round(2).tolist()  # mean was -2
 [0.93, -1.07]
 """
 
@@ -47,16 +47,16 @@ class Baseline:
         self.value = START.copy()
         self.moments, self.products = np.eye(2), self.value.copy()
 
-    def score(self, sentence: Encoded, elbo: Floats) -> Floats:
-        """Eq. 17: l + alpha L + tau (M,) of a sentence's samples with l = `elbo` (M,)."""
-        return np.asarray(elbo + self.features(sentence) @ self.value)
+    def score(self, sentence: Encoded, log_ratio: Floats) -> Floats:
+        """Eq. 17: l + alpha L + tau (M,) of a sentence's samples with l = `log_ratio` (M,)."""
+        return np.asarray(log_ratio + self.features(sentence) @ self.value)
 
-    def fit(self, sentence: Encoded, elbo: Floats) -> None:
+    def fit(self, sentence: Encoded, log_ratio: Floats) -> None:
         """Moves alpha and tau towards those of one more sentence, after its samples were scored."""
         features = self.features(sentence)
         start = REMAINING * (1.0 - FORGET) * np.eye(2)  # so that the solution is always unique
         self.moments = FORGET * self.moments + start + np.outer(features, features)
-        self.products = FORGET * self.products + start @ START - features * elbo.mean()
+        self.products = FORGET * self.products + start @ START - features * log_ratio.mean()
         self.value = np.linalg.solve(self.moments, self.products)
 
     def features(self, sentence: Encoded) -> Floats:

@@ -30,7 +30,8 @@ from dynet_vdgi.system.dynet_setup import dy
 
 
 class WordSoftmax:
-    """log p(word | state) factored into class and word in class; `classes` partition the word ids."""
+    """log p(word | state) factored into class and word in class; `classes` partition the word
+    ids."""
 
     def __init__(
         self, parameters: Parameters, name: str, classes: Sequence[Sequence[int]], hidden: int
@@ -151,7 +152,8 @@ class Decoder:
     def generated(
         self, embedding: Expression, tags: Sequence[int], words: Sequence[int], rows: Ints
     ) -> list[Terms]:
-        """Terms of -log p of the next tags and, in lexicalised models, words (R,) given u_t (H,)xR."""
+        """Terms of -log p of the next tags and, in lexicalised models, words (R,), given u_t
+        (H,)xR."""
         logits = dy.affine_transform([self.tags_bias, self.tags, embedding])
         terms = [Terms(dy.pickneglogsoftmax_batch(logits, [tag - 1 for tag in tags]), rows)]
         return terms + self.words.nll(embedding, words, rows) if self.words else terms

@@ -2,7 +2,8 @@
 
 >>> diagnostics = Diagnostics()
 >>> diagnostics.add(Encoded(tags=(1, 2), words=(0, 0)), entropy=1.0, elbo_per_word=-4.0)
->>> diagnostics.add(Encoded(tags=(1, 2, 1, 2), words=(0, 0, 0, 0)), entropy=3.0, elbo_per_word=-14.0)
+>>> longer = Encoded(tags=(1, 2, 1, 2), words=(0, 0, 0, 0))
+>>> diagnostics.add(longer, entropy=3.0, elbo_per_word=-14.0)
 >>> diagnostics.averages()
 {'entropy': 2.0, 'elbo_per_word': -3.0}
 """
@@ -30,7 +31,7 @@ class Diagnostics:
             self.sums[name] = self.sums.get(name, 0.0) + value
 
     def averages(self) -> dict[str, float]:
-        """Means by name: over words where the name ends in `_per_word`, otherwise over sentences."""
+        """Means by name: over words where it ends in `_per_word`, otherwise over sentences."""
         return {
             name: total / (self.words if name.endswith("_per_word") else self.sentences)
             for name, total in self.sums.items()

@@ -50,7 +50,7 @@ class LanguageModel:
         self.dropout = dropout
 
     def nll(self, sentences: Sequence[Sequence[int]], training: bool = False) -> Expression:
-        """-log p (1,)xB of sentences of ids 0..V-1, in the current graph, which is not autobatched."""
+        """-log p (1,)xB of sentences of ids 0..V-1, in the current graph, without autobatching."""
         size = len(sentences)
         states = [(dy.zeros((layer.hidden,), batch_size=size),) * 2 for layer in self.layers]
         inputs = dy.concatenate_to_batch([self.start] * size)

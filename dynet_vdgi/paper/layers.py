@@ -29,8 +29,8 @@ class Parameters:
     """Named parameters of a model in the order they were made, with NumPy arrays as their outside
     view.
 
-    Initialisation follows the released code: Xavier normal with gain 1 for all arrays of two dimensions, std
-    = sqrt(2 / (rows + columns)); zero for biases.
+    Initialisation follows the released code: Xavier normal with gain 1 for all arrays of two
+    dimensions, std = sqrt(2 / (rows + columns)); zero for biases.
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -51,7 +51,7 @@ class Parameters:
         return parameter
 
     def matrix(self, name: str, rows: int, columns: int, joint_columns: int = 0) -> Any:
-        """A weight matrix; if it is part of a wider one, `joint_columns` is the width of the whole."""
+        """A weight matrix; of a part of a wider one, `joint_columns` is the width of the whole."""
         std = np.sqrt(2.0 / (rows + (joint_columns or columns)))
         parameter = self.collection.add_parameters((rows, columns))
         return self._add(name, parameter, self.rng.normal(0.0, std, (rows, columns)))
@@ -106,7 +106,8 @@ class Parameters:
         missing, extra = set(self.by_name) - set(arrays), set(arrays) - set(self.by_name)
         if missing or extra:
             raise ModelError(
-                f"parameters do not fit the model: missing {sorted(missing)}, not known {sorted(extra)}"
+                f"parameters do not fit the model: missing {sorted(missing)}, "
+                f"not known {sorted(extra)}"
             )
         for name, parameter in self.by_name.items():
             if tuple(arrays[name].shape) != tuple(parameter.shape()):
@@ -203,7 +204,7 @@ class Lstm:
 
 
 class StackItem(NamedTuple):
-    """State of the stack LSTM after pushing one item, and the item below; None is the empty stack."""
+    """State of the stack LSTM after pushing one item, and the item below; None: the empty stack."""
 
     h: Expression
     c: Expression
@@ -248,7 +249,8 @@ class StackLstm:
 
 
 class StateLayer:
-    """ReLU(W [stack; buffer] + b), the transitional state embedding, and the action scores from it."""
+    """ReLU(W [stack; buffer] + b), the transitional state embedding, and the actions' scores from
+    it."""
 
     def __init__(
         self,
@@ -271,7 +273,8 @@ class StateLayer:
         self.dropout = dropout
 
     def buffer_part(self, vector: Expression) -> Expression:
-        """The contribution of a buffer vector, computed once for all samples and steps that see it."""
+        """The contribution of a buffer vector, computed once for all samples and steps that see
+        it."""
         return self.from_buffer * vector
 
     def embedding(self, stack: Expression, buffer_part: Expression, training: bool) -> Expression:

@@ -16,12 +16,12 @@ part company share what lies deeper. State 0 is the empty stack.
 Two samples of "the dog barks", S S L S L and S S S L L (SHIFT, LEFT_REDUCE; B = 1, M = 2), state by
 state:
 
-    step  actions  stacks of states, by row   states pushed                              row of each sample
-    1     S        [1]                        1: the                                     0, 0
-    2     S        [1 2]                      2: dog                                     0, 0
-    3     L, S     [3], [1 2 4]               3: the <- dog, from 1, 2;  4: barks        0, 1
-    4     L, S     [1 5], [3 6]               5: dog <- barks, from 2, 4;  6: barks      1, 0
-    5     L, L     [7], [8]                   none: nothing reads the last stacks        1, 0
+    step  actions  stacks of states, by row   states pushed                          row of samples
+    1     S        [1]                        1: the                                 0, 0
+    2     S        [1 2]                      2: dog                                 0, 0
+    3     L, S     [3], [1 2 4]               3: the <- dog, from 1, 2;  4: barks    0, 1
+    4     L, S     [1 5], [3 6]               5: dog <- barks, from 2, 4;  6: barks  1, 0
+    5     L, L     [7], [8]                   none: nothing reads the last stacks    1, 0
 
 The stack LSTM runs over 6 columns, not over 2 * 4, in one operation a step. At step 3 the encoder
 scores one row, and both samples draw from its probabilities; at step 4 only the row with [1 2 4]
@@ -64,7 +64,7 @@ from dynet_vdgi.paper.network import (
     forcing,
     legal_log_probabilities,
     new_graph,
-    sampling,
+    sample_actions,
 )
 from dynet_vdgi.paper.per_sentence import Phase, Samples
 from dynet_vdgi.paper.settings import TrainSettings
@@ -154,7 +154,7 @@ class Stacks:
 def state_embedding(
     layer: StateLayer, stack: Expression, buffer: Expression, training: bool
 ) -> Expression:
-    """v_t or u_t (H,)xR from the stack's outputs and the buffer's part of the layer, bias included."""
+    """v_t or u_t (H,)xR from the stack's outputs and the buffer's part of the layer, with bias."""
     state = dy.rectify(dy.affine_transform([buffer, layer.from_stack, stack]))
     return dy.dropout(state, layer.dropout) if training and layer.dropout else state
 
@@ -255,7 +255,8 @@ class Visits:
         return Terms(dy.pickneglogsoftmax_batch(chosen, self.action[rows].tolist()), rows)
 
     def generated(self, decoder: Decoder, embedding: Expression) -> list[Terms]:
-        """Terms of the tags and, in lexicalised models, words generated; `embedding` is u_t (H,)xA."""
+        """Terms of the tags and, in lexicalised models, words generated; `embedding` is u_t
+        (H,)xA."""
         rows = np.flatnonzero(self.action == Action.SHIFT)
         parent = self.parent[rows]
         embedding = dy.pick_batch_elems(embedding, parent.tolist())
@@ -276,7 +277,7 @@ class BatchSamples:
     n_encoder: int  # how many are of -log q
 
 
-def draw(
+def derive_and_score(
     network: Network,
     sentences: Sequence[Encoded],
     copies: int,
@@ -363,10 +364,10 @@ def accumulate(
     """
     seed_dropout(rng)
     if derivations is None:
-        copies, choose = settings.samples, sampling(rng, settings.exponent)
+        copies, choose = settings.samples, sample_actions(rng, settings.exponent)
     else:
         copies, choose = 1, forcing(derivations)
-    drawn = draw(network, sentences, copies, choose, merge=merge)
+    drawn = derive_and_score(network, sentences, copies, choose, merge=merge)
     weights = [phase(sentence, samples) for sentence, samples in zip(sentences, drawn.samples)]
     encoder_weights, decoder_weights = (
         np.concatenate(part) / len(sentences) for part in zip(*weights)

@@ -51,7 +51,7 @@ def legal_log_probabilities(logits: Floats, can_shift: NDArray[np.bool_]) -> Flo
     return np.asarray(masked - np.log(np.exp(masked).sum(axis=1, keepdims=True)))
 
 
-def sampling(rng: np.random.Generator, exponent: float = 1.0) -> Choose:
+def sample_actions(rng: np.random.Generator, exponent: float = 1.0) -> Choose:
     """Draws actions from q, or from q to the power of `exponent`, renormalised at every step."""
 
     def choose(

@@ -3,7 +3,7 @@ last.
 
 Each weight w has two more numbers, S, the sum of its squared gradients, and its average:
 
-    g = scale * gradient + l2 * (w - origin)        scale <= 1 clips the norm of all gradients together
+    g = scale * gradient + l2 * (w - origin)        scale <= 1 clips the norm of all gradients
     S = S + g * g
     w = w - lr * g / (sqrt(S) + TINY)
     average = decay * average + (1 - decay) * w
@@ -199,7 +199,7 @@ class WeightsInNumPy:
         }
 
     def step(self, scale: float, decay: float, settings: TrainSettings) -> None:
-        """One step with the gradients from `gather`, times `scale`; rows without a gradient stay."""
+        """One step with the gradients from `gather` times `scale`; rows without gradient stay."""
         for name, gradient in self.gradients.items():
             values, squares, averages = (self.numbers[kind][name] for kind in KINDS)
             place: Any = self.rows.get(name, slice(None))

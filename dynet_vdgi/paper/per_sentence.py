@@ -22,7 +22,7 @@ from dynet_vdgi.paper.network import (
     forcing,
     legal_log_probabilities,
     new_graph,
-    sampling,
+    sample_actions,
 )
 from dynet_vdgi.paper.settings import TrainSettings
 from dynet_vdgi.paper.transitions import Action, State
@@ -48,7 +48,8 @@ loss."""
 def derive(
     encoder: Encoder, sentence: Encoded, copies: int, choose: Choose, *, training: bool = False
 ) -> tuple[list[list[Prefix]], list[Terms]]:
-    """`copies` derivations of one sentence, every choice made by `choose`; in the current graph, -log q(a|x).
+    """`copies` derivations of one sentence, every choice made by `choose`; and -log q(a|x), in the
+    current graph.
 
     A step is scored where REDUCE is legal; before that SHIFT is forced.
     """
@@ -99,7 +100,7 @@ class SentenceSamples:
     terms: Terms
 
 
-def draw(
+def derive_and_score(
     network: Network, sentence: Encoded, copies: int, choose: Choose, *, training: bool = True
 ) -> SentenceSamples:
     """Derivations of one sentence, scored by encoder and decoder, in the current graph.
@@ -151,10 +152,10 @@ def accumulate(
     for k, sentence in enumerate(sentences):
         new_graph(autobatch=True)
         if derivations is None:
-            copies, choose = settings.samples, sampling(rng, settings.exponent)
+            copies, choose = settings.samples, sample_actions(rng, settings.exponent)
         else:
             copies, choose = 1, forcing([derivations[k]])
-        drawn = draw(network, sentence, copies, choose)
+        drawn = derive_and_score(network, sentence, copies, choose)
         encoder_weights, decoder_weights = phase(sentence, drawn.samples)
         backward(drawn, encoder_weights / len(sentences), decoder_weights / len(sentences))
         result.append(drawn.samples)

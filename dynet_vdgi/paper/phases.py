@@ -1,9 +1,10 @@
 """Training phases: functions from the samples of a sentence to their weights in the loss
 (Algorithms 1 and 2).
 
-The weights are constants for the networks' gradients. A phase holds what else is learnt, lambda and the baseline.
-Each step is a call of its own: the rules are counted, the samples get gamma and a score at the present lambda and
-baseline, then lambda and the baseline see the sentence; `end_batch` moves lambda, after the mini-batch.
+The weights are constants for the networks' gradients. A phase holds what else is learnt, lambda and
+the baseline. Each step is a call of its own: the rules are counted, the samples get gamma and a
+score at the present lambda and baseline, then lambda and the baseline see the sentence; `end_batch`
+moves lambda, after the mini-batch.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ class Regularised:
         (Eq. 14)."""
         return self.lam.gamma(counts @ self.features.constraints)
 
-    def observe(self, sentence: Encoded, counts: Floats) -> None:
-        """Lets lambda observe the samples of a sentence, with counts (M, K)."""
-        self.lam.observe(counts @ self.features.constraints, self.features.expectations(sentence))
+    def end_sentence(self, sentence: Encoded, counts: Floats) -> None:
+        """Shows lambda the samples of a sentence, with counts (M, K)."""
+        expectations = self.features.expectations(sentence)
+        self.lam.end_sentence(counts @ self.features.constraints, expectations)
 
     def end_batch(self, n_sentences: int) -> None:
         """Moves lambda, after a mini-batch of `n_sentences`."""
-        self.lam.step(n_sentences)
+        self.lam.end_batch(n_sentences)
 
     def record(
         self, sentence: Encoded, samples: Samples, counts: Floats, gamma: Floats, **figures: float
@@ -81,7 +83,7 @@ class Pretraining(Regularised):
         """Weights (M,) for the encoder's and for the decoder's loss."""
         counts = self.features.count(sentence, samples.heads)
         gamma = self.gamma(counts)
-        self.observe(sentence, counts)
+        self.end_sentence(sentence, counts)
         self.record(sentence, samples, counts, gamma)
         weights = gamma / len(gamma)
         return weights, weights
@@ -102,35 +104,35 @@ class Finetuning(Regularised):
         features: RuleCounts,
         lam: FixedLambda,
         score: Score | Baseline,
-        decoder: Literal["score", "plain"] = "score",
+        decoder_weights: Literal["score", "plain"] = "score",
     ) -> None:
         super().__init__(features, lam)
-        self.scoring, self.decoder = score, decoder
+        self.scoring, self.decoder_weights = score, decoder_weights
 
     @property
     def baseline(self) -> Baseline | None:
         """The baseline of RL-BL."""
         return self.scoring if isinstance(self.scoring, Baseline) else None
 
-    def score(self, sentence: Encoded, elbo: Floats, rule_arcs: Floats) -> Floats:
+    def score(self, sentence: Encoded, log_ratio: Floats, rule_arcs: Floats) -> Floats:
         """The score (M,) of each sample, from its l and its number of rule arcs."""
         if isinstance(self.scoring, Baseline):
-            return self.scoring.score(sentence, elbo)
-        return self.scoring(elbo, rule_arcs)
+            return self.scoring.score(sentence, log_ratio)
+        return self.scoring(log_ratio, rule_arcs)
 
     def __call__(self, sentence: Encoded, samples: Samples) -> tuple[Floats, Floats]:
         """Weights (M,) for the encoder's and for the decoder's loss."""
         counts = self.features.count(sentence, samples.heads)
         gamma = self.gamma(counts)
-        self.observe(sentence, counts)
-        elbo = samples.log_p - samples.log_q  # l(x, a), Eq. 7
-        score = self.score(sentence, elbo, counts.sum(axis=1))
+        self.end_sentence(sentence, counts)
+        log_ratio = samples.log_p - samples.log_q  # l(x, a), Eq. 7
+        score = self.score(sentence, log_ratio, counts.sum(axis=1))
         if self.baseline is not None:
-            self.baseline.fit(sentence, elbo)
+            self.baseline.fit(sentence, log_ratio)
         weights = score * gamma / len(score)  # Eq. 16
         moments = {"score_mean": float(score.mean()), "score_std": float(score.std())}
         self.record(sentence, samples, counts, gamma, **moments)
-        return weights, weights if self.decoder == "score" else gamma / len(gamma)
+        return weights, weights if self.decoder_weights == "score" else gamma / len(gamma)
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {**super().state(), **(self.baseline.state() if self.baseline else {})}
@@ -142,7 +144,7 @@ class Finetuning(Regularised):
 
 
 class Supervised:
-    """Maximum likelihood of gold derivations, weight 1 for the one sample that each sentence has."""
+    """Maximum likelihood of gold derivations, weight 1 for the one sample of each sentence."""
 
     def __init__(self) -> None:
         self.diagnostics = Diagnostics()

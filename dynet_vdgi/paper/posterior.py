@@ -8,9 +8,10 @@ The paper's features phi and bounds b are NEGATIVE counts; here counts = -phi an
     Z(lambda) = E_{q_omega}[exp(lambda . counts)], from M samples   Eqs. 13, 15
     gamma(a) = exp(lambda . counts) / Z(lambda), mean 1             Eq. 14
 
-and lambda >= 0 minimises O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2 (below Eq. 12, with the
-sign reversed), for the mean sentence. Shapes: M samples, K rules, J constraints; lambda (J,), gamma (M,). The
-counts in these formulas are (M, J): those of the rules, or their weighted sum as the one constraint.
+and lambda >= 0 minimises O(lambda) = -lambda . e + log Z(lambda) + epsilon |lambda|_2 (below Eq.
+12, with the sign reversed), for the mean sentence. Shapes: M samples, K rules, J constraints;
+lambda (J,), gamma (M,). The counts in these formulas are (M, J): those of the rules, or their
+weighted sum as the one constraint.
 
 Of two samples the first has one arc of the only rule. At lambda = log 3 it weighs three times the
 other:
@@ -112,6 +113,48 @@ class ShareOfRuleArcs(AttainableCounts):
         return np.asarray(self.share * worth[best, np.arange(len(best))].sum(keepdims=True))
 
 
+SHARPNESS = 30.0
+"""Of the distribution over trees in `ShareOfEachRule`: the log-odds of one rule arc, in nats."""
+
+
+class ShareOfEachRule(AttainableCounts):
+    """`posterior.expectations = "each_rule"`: a constraint on each rule, J = K.
+
+    Each rule has a `share` of its mean count in the projective trees with most rule arcs, where
+    the rules compete for words. The mean over these trees has all the counts at once, so Q is not
+    empty.
+    """
+
+    def __init__(self, rules: RuleSet, tags: Sequence[str], share: float) -> None:
+        super().__init__(rules, tags)
+        self.share = share
+
+    def attainable_expectations(self, rule_of_arcs: Ints) -> Floats:
+        n_rules = len(self.rule_file_expectations)
+        worth = np.append(2.0 * self.rule_file_expectations, 0.0)[rule_of_arcs]
+        # of a distribution in which all but the trees with most rule arcs are improbable
+        of_arcs = eisner.marginals(np.pad(SHARPNESS * worth, ((0, 0), (1, 0))))
+        return np.asarray(
+            self.share * np.array([of_arcs[rule_of_arcs == k].sum() for k in range(n_rules)])
+        )
+
+
+class CappedCounts(AttainableCounts):
+    """`posterior.expectations = "capped"`: the numbers of the rule file, J = K, as in the released
+    code, but not more than any one projective tree of the sentence has.
+
+    So each constraint can be met by itself, and all at once but in few sentences.
+    """
+
+    def attainable_expectations(self, rule_of_arcs: Ints) -> Floats:
+        most = []
+        for k in range(len(self.rule_file_expectations)):
+            is_arc = np.asarray(rule_of_arcs == k, dtype=np.float64)
+            best = np.array(eisner.best(np.pad(is_arc, ((0, 0), (1, 0)))))
+            most.append(is_arc[best, np.arange(len(best))].sum())
+        return np.minimum(self.rule_file_expectations, most)
+
+
 class RateOfPairs(AttainableCounts):
     """`posterior.expectations = "rates"` or `"trees"`: the number of a rule is its share of pairs
     of words.
@@ -142,8 +185,8 @@ def gamma(counts: Floats, lam: Floats) -> Floats:
 def dual_gradient(counts: Floats, lam: Floats, expectations: Floats, epsilon: float) -> Floats:
     """Gradient (J,) of O(lambda), the dual, to be minimised over lambda >= 0.
 
-    It is each count under the regularised posterior, minus its expectation, plus the slack. At lambda
-    = 0, where the norm has no gradient, the norm's part is taken as 0.
+    It is each count under the regularised posterior, minus its expectation, plus the slack. At
+    lambda = 0, where the norm has no gradient, the norm's part is taken as 0.
     """
     under_q = gamma(counts, lam) @ counts / len(counts)
     norm = float(np.linalg.norm(lam))
@@ -157,7 +200,7 @@ def effective_samples(weights: Floats) -> float:
 
 
 class FixedLambda:
-    """A vector lambda (J,), for all sentences, that never moves; 0 is learning without the rules."""
+    """A vector lambda (J,), for all sentences, that never moves; 0: learning without the rules."""
 
     def __init__(self, value: Floats) -> None:
         self.value = value
@@ -167,11 +210,14 @@ class FixedLambda:
         lambda."""
         return gamma(counts, self.value)
 
-    def observe(self, counts: Floats, expectations: Floats) -> None:
-        """Takes note of a sentence's samples, with counts (M, J) where e (J,) is expected."""
+    def end_sentence(self, counts: Floats, expectations: Floats) -> None:
+        """Takes in a sentence's samples, with counts (M, J) where e (J,) is expected.
 
-    def step(self, n_sentences: int) -> None:
-        """Moves lambda after a mini-batch of `n_sentences`."""
+        What lambda learns from them is either kept until `end_batch`, or moves it here.
+        """
+
+    def end_batch(self, n_sentences: int) -> None:
+        """Moves lambda after a mini-batch of `n_sentences`, if it moves then."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything that `load_state` needs to go on."""
@@ -187,21 +233,22 @@ class Lambda(FixedLambda):
     """The paper's lambda: projected gradient on the dual, a step after each mini-batch (Algorithm
     1, last line).
 
-    It starts at 0. A step goes down the mean of the sentences' O(lambda), from their samples, and is proximal in
-    the norm, which has no gradient at 0: lambda stays 0 while the constraints hold up to epsilon.
+    It starts at 0, or where another stage left it. A step goes down the mean of the sentences'
+    O(lambda), from their samples, and is proximal in the norm, which has no gradient at 0: lambda
+    stays 0 while the constraints hold up to epsilon.
     """
 
-    def __init__(self, n_constraints: int, lr: float, epsilon: float) -> None:
-        super().__init__(np.zeros(n_constraints))
+    def __init__(self, start: Floats, lr: float, epsilon: float) -> None:
+        super().__init__(start)
         self.lr, self.epsilon = lr, epsilon
         # summed over the mini-batch, without the norm's part
-        self.gradient = np.zeros(n_constraints)
+        self.gradient = np.zeros_like(start)
 
-    def observe(self, counts: Floats, expectations: Floats) -> None:
+    def end_sentence(self, counts: Floats, expectations: Floats) -> None:
         """Adds the gradient of a sentence's O(lambda); lambda does not move."""
         self.gradient += dual_gradient(counts, self.value, expectations, epsilon=0.0)
 
-    def step(self, n_sentences: int) -> None:
+    def end_batch(self, n_sentences: int) -> None:
         """The step of a mini-batch: lambda moves here only."""
         step = np.maximum(0.0, self.value - self.lr * self.gradient / n_sentences)
         norm = float(np.linalg.norm(step))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,6 +21,7 @@ from dynet_vdgi.parser.engine import Engine, GreedyEngine, ScoredTree
 from dynet_vdgi.parser.steps import MEMORY
 from dynet_vdgi.rule_tables.estimated_rules import estimated_in
 from dynet_vdgi.rule_tables.rules import RuleSet
+from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.input_reader import InputReader
 from dynet_vdgi.training.inputs import Inputs, file_names, shown_text
@@ -52,7 +52,8 @@ class NeuralRecipe(Recipe[NeuralSettings]):
             )
         if inputs.facts:
             raise UsageError(
-                "--language-facts would have no effect: rules are only counted; choose --preset best"
+                "--language-facts would have no effect: rules are only counted; "
+                "choose --preset best"
             )
 
     def prepare(
@@ -62,8 +63,13 @@ class NeuralRecipe(Recipe[NeuralSettings]):
         material = reader.material(rules, longest_dev=settings.train.dev_max_len)
         every = [*material.sentences, *material.trees]
         if init := reader.inputs.init:
-            vocabulary, start, settings = _initial(init, settings, every)
-            material = replace(material, vocabulary=vocabulary, start=start)
+            model, settings = _initial(init, settings, every)
+            material = replace(
+                material,
+                vocabulary=model.vocabulary,
+                start=model.parameters,
+                start_lambda=_lambda_of(init, model, rules, settings),
+            )
         elif settings.parser.word_dim:
             vocabulary, vectors = _vocabulary(every, settings)
             settings = _with_vector_dim(settings, vectors.dim) if vectors else settings
@@ -128,14 +134,14 @@ class NeuralEngine(GreedyEngine):
 
 
 def _rules(reader: InputReader, settings: NeuralSettings) -> RuleSet:
-    """The rules, with expectations counted in the training text's trees if the settings ask for it."""
+    """The rules, with expectations counted in the training text's trees if the settings say so."""
     inputs = reader.inputs
     rules = chosen_rules(inputs, settings)
     posterior = settings.posterior
     if posterior.dynamics != "off" and not len(rules):
         raise ConfigError(
-            f"config: 'posterior' has nothing to count: {settings.rules!r} has no rules, only exceptions; "
-            "set rules=ud, for example"
+            f"config: 'posterior' has nothing to count: {settings.rules!r} has no rules, "
+            "only exceptions; set rules=ud, for example"
         )
     if posterior.expectations != "trees" or posterior.dynamics == "off":
         return rules
@@ -180,17 +186,18 @@ def _vocabulary(
 
 def _initial(
     path: str, settings: NeuralSettings, sentences: list[Sentence]
-) -> tuple[Vocabulary, Mapping[str, Any], NeuralSettings]:
-    """Vocabulary and weights of a model to start from, and the settings with its vectors' size.
+) -> tuple[ModelFile, NeuralSettings]:
+    """A model to start from, with what it needs to continue; the settings with its vectors' size.
 
     Raises:
         ModelError: it has another shape, or lacks a tag of the training text.
-        UsageError: vectors or clusters are named, which are the model's own; it is of another recipe.
+        UsageError: vectors or clusters are named, which are the model's own; it is of another
+            recipe.
     """
     for key in ("vectors", "clusters"):
         if getattr(settings.words, key):
             raise UsageError(f"--init {path}: the model has its own {key}; leave out words.{key}")
-    model = load_model(path)
+    model = load_model(path, training=True)
     if not isinstance(model.settings, NeuralSettings):
         raise no_start(path)
     if model.settings.data.tags != settings.data.tags:
@@ -212,7 +219,32 @@ def _initial(
     if lacking:
         raise ModelError(f"{path}: it does not know these tags: {' '.join(sorted(lacking))}")
     dim = model.settings.parser.vector_dim
-    return model.vocabulary, model.parameters, _with_vector_dim(settings, dim)
+    return model, _with_vector_dim(settings, dim)
+
+
+def _lambda_of(
+    path: str, model: ModelFile, rules: RuleSet, settings: NeuralSettings
+) -> Floats | None:
+    """Lambda where the model's training left it, for a second stage to go on from; None: at 0."""
+    posterior = settings.posterior
+    if (
+        settings.pretrains
+        or posterior.dynamics != "dual"
+        or settings.finetune.first_lambda != "carried"
+    ):
+        return None
+    assert isinstance(model.settings, NeuralSettings)
+    before = model.settings.posterior
+    if "lambda" not in model.training:
+        reason = "it holds none"
+    elif (before.dynamics, before.expectations) != ("dual", posterior.expectations) or (
+        model.rules.pairs() != rules.pairs()
+    ):
+        reason = "its own is of other constraints"
+    else:
+        return np.asarray(model.training["lambda"])
+    logger.info("--init %s: lambda starts at 0, as %s", path, reason)
+    return None
 
 
 def _with_vector_dim(settings: NeuralSettings, dim: int) -> NeuralSettings:

@@ -11,8 +11,9 @@ choosing the best of M samples by a weighted number of rule arcs. Here a rule is
 in a sentence that cannot have it:
 
 >>> lam = MomentumLambda(np.array([0.5, 0.5]), lr=0.1, momentum=0.9, epsilon=0.0)
+>>> counts = np.array([[1.0, 0.0], [0.0, 0.0]])
 >>> for _ in range(3):
-...     lam.observe(counts=np.array([[1.0, 0.0], [0.0, 0.0]]), expectations=np.array([0.5, 0.5]))
+...     lam.end_sentence(counts, expectations=np.array([0.5, 0.5]))
 ...     print(lam.value.round(3))
 [0.488 0.55 ]
 [0.465 0.645]
@@ -64,7 +65,7 @@ class MomentumLambda(ReleasedLambda):
         self.lr, self.momentum = lr, momentum
         self.velocity = np.zeros_like(self.value)
 
-    def observe(self, counts: Floats, expectations: Floats) -> None:
+    def end_sentence(self, counts: Floats, expectations: Floats) -> None:
         """The step of a sentence: lambda moves here, not after the mini-batch."""
         self.velocity = self.momentum * self.velocity + self.gradient_of(counts, expectations)
         self.value = np.maximum(0.0, self.value - self.lr * self.velocity)
@@ -104,7 +105,7 @@ class JointLambda(JointPart, ReleasedLambda):
         ReleasedLambda.__init__(self, start, epsilon)
         JointPart.__init__(self)
 
-    def observe(self, counts: Floats, expectations: Floats) -> None:
+    def end_sentence(self, counts: Floats, expectations: Floats) -> None:
         """Adds the gradient of a sentence's O(lambda); lambda does not move."""
         self.add(self.gradient_of(counts, expectations))
 
@@ -116,10 +117,10 @@ class JointBaseline(JointPart, Baseline):
         Baseline.__init__(self, nll)
         JointPart.__init__(self)
 
-    def fit(self, sentence: Encoded, elbo: Floats) -> None:
+    def fit(self, sentence: Encoded, log_ratio: Floats) -> None:
         """Adds the gradient of the squared error, summed over the samples; alpha and tau do not
         move."""
-        self.add(2.0 * self.score(sentence, elbo).sum() * self.features(sentence))
+        self.add(2.0 * self.score(sentence, log_ratio).sum() * self.features(sentence))
 
 
 class JointAdaGrad(AdaGrad):
@@ -158,7 +159,7 @@ class JointAdaGrad(AdaGrad):
         return norm
 
 
-def rl_sn(elbo: Floats) -> Floats:
+def rl_sn(log_ratio: Floats) -> Floats:
     """RL-SN of the released code: the std has M - 1 in its denominator, and there is no max(1, .).
 
     Where all samples have the same value that is undefined; here it is zero.
@@ -166,7 +167,7 @@ def rl_sn(elbo: Floats) -> Floats:
     >>> rl_sn(np.array([1.0, 1.5])).round(3).tolist()
     [-0.707, 0.707]
     """
-    return standardised(elbo, ddof=1)
+    return standardised(log_ratio, ddof=1)
 
 
 def rl_c(rule_arcs: Floats) -> Floats:
@@ -178,18 +179,18 @@ def rl_c(rule_arcs: Floats) -> Floats:
     return np.asarray(rule_arcs - rule_arcs.mean())
 
 
-def rl_pc(elbo: Floats, rule_arcs: Floats) -> Floats:
+def rl_pc(log_ratio: Floats, rule_arcs: Floats) -> Floats:
     """RL-PC of the released code: a tie, exactly the mean number of rule arcs, is negative.
 
     >>> rl_pc(np.array([0.0, 4.0]), np.array([1.0, 1.0])).round(3).tolist()
     [-0.707, -0.707]
     """
-    return signed(rl_sn(elbo), above_mean(rule_arcs) > 0)
+    return signed(rl_sn(log_ratio), above_mean(rule_arcs) > 0)
 
 
 SCORES: dict[str, Score] = {
-    "rl-sn": lambda elbo, rule_arcs: rl_sn(elbo),
-    "rl-c": lambda elbo, rule_arcs: rl_c(rule_arcs),
+    "rl-sn": lambda log_ratio, rule_arcs: rl_sn(log_ratio),
+    "rl-c": lambda log_ratio, rule_arcs: rl_c(rule_arcs),
     "rl-pc": rl_pc,
 }
 """By the value of `finetune.score`; rl-bl needs a `JointBaseline` besides."""

@@ -1,9 +1,10 @@
 """Score functions: values of a sentence's samples (paper, "Variance Reduction", Eqs. 18 to 20; 17
 is `baseline`).
 
-One value for each of M samples, shapes (M,), in nats. `elbo` is l(x, a) = log p(x, a) - log q(a|x) (Eq. 7),
-`rule_arcs` is s(x, a), the number of rule arcs. Scores are constants for the networks' gradients. `SCORES` has
-them by their names in the setting `finetune.score`; a new one goes there. `released` has those of the released code.
+One value for each of M samples, shapes (M,), in nats. `log_ratio` is l(x, a) = log p(x, a) -
+log q(a|x) (Eq. 7), `rule_arcs` is s(x, a), the number of rule arcs. Scores are constants for the
+networks' gradients. `SCORES` has them by their names in the setting `finetune.score`; a new one
+goes there. `released` has those of the released code.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ Score = Callable[[Floats, Floats], Floats]
 """From l and the number of rule arcs of each of M samples to the score (M,) of each."""
 
 
-def rl_sn(elbo: Floats) -> Floats:
+def rl_sn(log_ratio: Floats) -> Floats:
     """Eq. 18: centred within the group and divided by max(1, std).
 
     >>> rl_sn(np.array([1.0, 1.5])).tolist()  # std .25 < 1: centred only
     [-0.25, 0.25]
     """
-    return np.asarray((elbo - elbo.mean()) / max(1.0, float(elbo.std())))
+    return np.asarray((log_ratio - log_ratio.mean()) / max(1.0, float(log_ratio.std())))
 
 
 def rl_c(rule_arcs: Floats) -> Floats:
@@ -36,7 +37,7 @@ def rl_c(rule_arcs: Floats) -> Floats:
     return standardised(rule_arcs, ddof=0)
 
 
-def rl_pc(elbo: Floats, rule_arcs: Floats) -> Floats:
+def rl_pc(log_ratio: Floats, rule_arcs: Floats) -> Floats:
     """Eq. 19: the size of `rl_sn`, positive for samples with at least the mean number of rule arcs.
 
     A tie, exactly the mean number, is positive:
@@ -46,12 +47,27 @@ def rl_pc(elbo: Floats, rule_arcs: Floats) -> Floats:
     >>> rl_pc(np.array([0.0, 4.0]), np.array([1.0, 1.0])).tolist()
     [1.0, 1.0]
     """
-    return signed(rl_sn(elbo), above_mean(rule_arcs) >= 0)
+    return signed(rl_sn(log_ratio), above_mean(rule_arcs) >= 0)
+
+
+def rl_pc_or_sn(log_ratio: Floats, rule_arcs: Floats) -> Floats:
+    """`rl_pc`, but `rl_sn` where all samples have equally many rule arcs (`finetune.ties = "rl-sn"`).
+
+    There the standardised number of Eq. 19 is 0/0, and rules cannot correct the sign:
+
+    >>> rl_pc_or_sn(np.array([0.0, 4.0]), np.array([1.0, 1.0])).tolist()
+    [-1.0, 1.0]
+    >>> rl_pc_or_sn(np.array([0.0, 4.0]), np.array([2.0, 1.0])).tolist()
+    [1.0, -1.0]
+    """
+    if above_mean(rule_arcs).any():
+        return rl_pc(log_ratio, rule_arcs)
+    return rl_sn(log_ratio)
 
 
 SCORES: dict[str, Score] = {
-    "rl-sn": lambda elbo, rule_arcs: rl_sn(elbo),
-    "rl-c": lambda elbo, rule_arcs: rl_c(rule_arcs),
+    "rl-sn": lambda log_ratio, rule_arcs: rl_sn(log_ratio),
+    "rl-c": lambda log_ratio, rule_arcs: rl_c(rule_arcs),
     "rl-pc": rl_pc,
 }
 """By the value of `finetune.score`; rl-bl needs a `Baseline` besides."""

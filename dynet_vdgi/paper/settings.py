@@ -48,12 +48,13 @@ class WordSettings(Section, frozen=True):
 
 
 class PosteriorSettings(Section, frozen=True):
-    """Posterior regularisation of learning from text: how the rules enter, and how lambda is found."""
+    """Posterior regularisation of learning from text: how the rules enter, how lambda is found."""
 
     expectations: Annotated[
-        Literal["rules", "rates", "trees"],
+        Literal["rules", "each_rule", "capped", "rates", "trees"],
         Meta(
-            description="numbers of the rule file: what rules are worth, or shares of pairs; or counted in gold trees"
+            description="of all rules or each rule; numbers of the rule file, capped or per pair;"
+            " or of gold trees"
         ),
     ] = "rules"
     dynamics: Annotated[
@@ -63,13 +64,18 @@ class PosteriorSettings(Section, frozen=True):
     share: Annotated[
         float,
         Meta(ge=0, le=1, description="rule arcs expected, of those in the trees with most of them"),
-    ] = 0.95
+    ] = 0.98
     strength: Annotated[
         float, Meta(ge=0, description="fixed lambda of a rule with expectation 0.5")
     ] = 2.0
     epsilon: Annotated[float, Meta(ge=0, description="slack of the constraints")] = 0.1
     lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.05
     momentum: Annotated[float, Meta(ge=0, le=1, description="momentum of lambda")] = 0.9
+
+    @property
+    def form(self) -> Literal["dual", "fixed", "released", "off"]:
+        """The form of lambda, as `finetune.form` is that of the scores."""
+        return self.dynamics
 
 
 class TrainSettings(Section, frozen=True):
@@ -119,6 +125,10 @@ class FinetuneSettings(Section, frozen=True):
     score: Annotated[
         Literal["rl-bl", "rl-sn", "rl-c", "rl-pc"], Meta(description="score function")
     ] = "rl-pc"
+    ties: Annotated[
+        Literal["positive", "rl-sn"],
+        Meta(description="rl-pc where all samples have equally many rule arcs: positive, or rl-sn"),
+    ] = "positive"
     form: Annotated[
         Literal["paper", "released"], Meta(description="of the paper, or of the released code")
     ] = "paper"
@@ -126,6 +136,13 @@ class FinetuneSettings(Section, frozen=True):
         Literal["score", "plain"],
         Meta(description="its weights: by the score, or as in pretraining"),
     ] = "score"
+    share: Annotated[
+        float, Meta(ge=0, le=1, description="posterior.share of the second stage; 0: the same")
+    ] = 0.0
+    first_lambda: Annotated[
+        Literal["carried", "zero"],
+        Meta(description="lambda goes on where the first stage left it, or starts at 0"),
+    ] = "carried"
     lr: Annotated[float, Meta(ge=0, description="learning rate of the second stage")] = 0.002
     clip: Annotated[float, Meta(ge=0, description="clip the gradients at this norm; 0: off")] = 0.25
 
@@ -154,7 +171,8 @@ _TAGS_ONLY = "the parser sees tags only; set parser.word_dim, to 80 for example"
 # fmt: off
 _EXCLUSIONS: Exclusions = (
     ("words parser.vector_dim", _TAGS_ONLY, lambda s, i: not s.parser.word_dim),
-    ("words.min_freq words.lowercase parser.vector_dim", "the model to start from has words of its own",
+    ("words.min_freq words.lowercase parser.vector_dim",
+     "the model to start from has words of its own",
      lambda s, i: s.parser.word_dim and i.has_init),
     ("parser.vector_dim", "words.vectors says how long vectors are",
      lambda s, i: s.parser.word_dim and not i.has_init and i.in_a_run and s.words.vectors),
@@ -163,21 +181,30 @@ _EXCLUSIONS: Exclusions = (
     (_FINETUNING, "there is no fine-tuning; set finetune.updates", lambda s, i: not s.finetunes),
     ("language_model", "it is for finetune.score=rl-bl",
      lambda s, i: not s.finetunes or s.finetune.score != "rl-bl"),
-    ("posterior train.samples train.exponent", "the parser learns from trees, not from the text itself",
+    ("posterior train.samples train.exponent",
+     "the parser learns from trees, not from the text itself",
      lambda s, i: not i.has_text),
-    ("posterior.epsilon posterior.lr", _WITHOUT, lambda s, i: s.posterior.dynamics not in ("dual", "released")),
+    ("posterior.epsilon posterior.lr", _WITHOUT,
+     lambda s, i: s.posterior.dynamics not in ("dual", "released")),
+    ("finetune.ties", "finetune.form=released has ties of its own",
+     lambda s, i: s.finetune.form == "released"),
+    ("finetune.ties", "it is for finetune.score=rl-pc", lambda s, i: s.finetune.score != "rl-pc"),
+    ("finetune.first_lambda", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.momentum", _WITHOUT, lambda s, i: s.posterior.dynamics != "released"),
-    ("posterior.share", "posterior.expectations={0.posterior.expectations} says how many rule arcs there are",
-     lambda s, i: s.posterior.expectations != "rules"),
-    ("posterior.share", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
+    ("posterior.share finetune.share",
+     "posterior.expectations={0.posterior.expectations} says how many rule arcs there are",
+     lambda s, i: s.posterior.expectations not in ("rules", "each_rule")),
+    ("posterior.share finetune.share", _WITHOUT, lambda s, i: s.posterior.dynamics != "dual"),
     ("posterior.lr posterior.momentum", "lambda is moved by finetune.lr",
      lambda s, i: s.posterior.dynamics == "released" and not s.pretrains),
     ("posterior.strength", _WITHOUT, lambda s, i: s.posterior.dynamics != "fixed"),
     ("posterior.expectations", _WITHOUT, lambda s, i: s.posterior.dynamics == "off"),
     ("rules", _WITHOUT,
      lambda s, i: s.posterior.dynamics == "off" and not s.counts_for_scores),
-    ("train.dev_max_len", "there are no gold dev trees; name them with --dev", lambda s, i: not i.has_dev),
-    ("rules language_model finetune.score finetune.form finetune.decoder", ONLY_TREES,
+    ("train.dev_max_len", "there are no gold dev trees; name them with --dev",
+     lambda s, i: not i.has_dev),
+    ("rules language_model finetune.score finetune.ties finetune.form finetune.decoder"
+     " finetune.share finetune.first_lambda", ONLY_TREES,
      lambda s, i: not i.has_text),
 )
 
@@ -232,6 +259,6 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
     def check_together(self) -> None:
         if not self.pretrains and not self.finetunes:
             raise ConfigError(
-                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
-                "or epochs: nothing would be trained"
+                "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' "
+                "has updates or epochs: nothing would be trained"
             )

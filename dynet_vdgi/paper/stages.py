@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
+import numpy as np
 
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper import released, scores
@@ -19,10 +20,19 @@ from dynet_vdgi.paper.baseline import Baseline
 from dynet_vdgi.paper.layers import Parameters
 from dynet_vdgi.paper.optimiser import AdaGrad
 from dynet_vdgi.paper.phases import Finetuning, Pretraining
-from dynet_vdgi.paper.posterior import FixedLambda, Lambda, RateOfPairs, RuleCounts, ShareOfRuleArcs
+from dynet_vdgi.paper.posterior import (
+    CappedCounts,
+    FixedLambda,
+    Lambda,
+    RateOfPairs,
+    RuleCounts,
+    ShareOfEachRule,
+    ShareOfRuleArcs,
+)
 from dynet_vdgi.paper.scores import Score
 from dynet_vdgi.paper.settings import FinetuneSettings, NeuralSettings, PosteriorSettings
 from dynet_vdgi.rule_tables.rules import RuleSet
+from dynet_vdgi.system.array_types import Floats
 
 
 @dataclass(frozen=True)
@@ -48,23 +58,37 @@ def stages(settings: NeuralSettings, per_epoch: int) -> list[Stage]:
     return result
 
 
+def posterior_of(stage: str, settings: NeuralSettings) -> PosteriorSettings:
+    """The posterior settings of a stage: the second may ask for a share of its own."""
+    if stage == "finetune" and settings.finetune.share:
+        return msgspec.structs.replace(settings.posterior, share=settings.finetune.share)
+    return settings.posterior
+
+
 def rule_counts(rules: RuleSet, tags: Sequence[str], settings: PosteriorSettings) -> RuleCounts:
     """The rules, and what is expected of them in a sentence."""
-    if settings.dynamics != "dual":
+    if settings.form != "dual":
         return RuleCounts(rules, tags)
     if settings.expectations == "rules":
         return ShareOfRuleArcs(rules, tags, settings.share)
+    if settings.expectations == "each_rule":
+        return ShareOfEachRule(rules, tags, settings.share)
+    if settings.expectations == "capped":
+        return CappedCounts(rules, tags)
     return RateOfPairs(rules, tags)
 
 
-def first_lambda(features: RuleCounts, settings: PosteriorSettings, phase: str) -> FixedLambda:
-    """The lambda of a stage as it begins."""
+def first_lambda(
+    features: RuleCounts, settings: PosteriorSettings, phase: str, carried: Floats | None = None
+) -> FixedLambda:
+    """The lambda of a stage as it begins; that of the dual at `carried`, or else at 0."""
     e = features.rule_file_expectations
-    if settings.dynamics == "dual":
-        return Lambda(features.constraints.shape[1], settings.lr, settings.epsilon)
-    if settings.dynamics == "fixed":  # `strength` where .5 is expected
+    if settings.form == "dual":
+        start = np.zeros(features.constraints.shape[1]) if carried is None else carried
+        return Lambda(start, settings.lr, settings.epsilon)
+    if settings.form == "fixed":  # `strength` where .5 is expected
         return FixedLambda(2.0 * settings.strength * e)
-    if settings.dynamics == "off":
+    if settings.form == "off":
         return FixedLambda(0.0 * e)
     if phase == "pretrain":
         return released.MomentumLambda(e, settings.lr, settings.momentum, settings.epsilon)
@@ -77,16 +101,27 @@ def score_function(settings: FinetuneSettings, nll: Mapping[Encoded, float]) -> 
     is_released = settings.form == "released"
     if settings.score == "rl-bl":
         return released.JointBaseline(nll) if is_released else Baseline(nll)
+    if (settings.score, settings.form, settings.ties) == ("rl-pc", "paper", "rl-sn"):
+        return scores.rl_pc_or_sn
     return (released.SCORES if is_released else scores.SCORES)[settings.score]
 
 
 def phase_of(
-    stage: str, settings: NeuralSettings, features: RuleCounts, nll: Mapping[Encoded, float]
+    stage: str,
+    settings: NeuralSettings,
+    features: RuleCounts,
+    nll: Mapping[Encoded, float],
+    lambda_before: Floats | None = None,
 ) -> Pretraining | Finetuning:
-    """The phase of a stage as it begins; `nll` as in `score_function`."""
-    lam = first_lambda(features, settings.posterior, stage)
+    """The phase of a stage as it begins; `nll` as in `score_function`.
+
+    `lambda_before` is where lambda was at the end of the stage before, in this run or in the model
+    that it starts from.
+    """
     if stage == "pretrain":
-        return Pretraining(features, lam)
+        return Pretraining(features, first_lambda(features, settings.posterior, stage))
+    carried = lambda_before if settings.finetune.first_lambda == "carried" else None
+    lam = first_lambda(features, settings.posterior, stage, carried)
     return Finetuning(
         features, lam, score_function(settings.finetune, nll), settings.finetune.decoder
     )
@@ -98,7 +133,7 @@ def optimiser_of(
     """The optimiser of a stage as it begins."""
     train = msgspec.structs.replace(settings.train, lr=stage.lr, clip=stage.clip)
     if stage.phase == "finetune" and "released" in (
-        settings.posterior.dynamics,
+        settings.posterior.form,
         settings.finetune.form,
     ):
         return released.JointAdaGrad(parameters, train, phase.lam, phase.baseline)

@@ -21,7 +21,7 @@ from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.archive import Arrays
 from dynet_vdgi.models.model_file import ModelFile, Provenance
-from dynet_vdgi.models.run_log import RunLog, console_row, heading
+from dynet_vdgi.models.run_log import RunLog, console_row, end_of_stage, heading
 from dynet_vdgi.paper import lockstep, per_sentence
 from dynet_vdgi.paper.diagnostics import Diagnostics
 from dynet_vdgi.paper.greedy import GreedyParser
@@ -31,7 +31,7 @@ from dynet_vdgi.paper.network import Network
 from dynet_vdgi.paper.optimiser import AVERAGE, VALUE
 from dynet_vdgi.paper.phases import Supervised
 from dynet_vdgi.paper.settings import NeuralSettings
-from dynet_vdgi.paper.stages import Stage, optimiser_of, phase_of, rule_counts, stages
+from dynet_vdgi.paper.stages import Stage, optimiser_of, phase_of, posterior_of, rule_counts, stages
 from dynet_vdgi.paper.transitions import oracle
 from dynet_vdgi.settings.settings import LOG_NAME, MODEL_NAME
 from dynet_vdgi.system.array_types import Floats
@@ -52,7 +52,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class Trainer:
-    """State of a run: networks, the stage with its phase and optimiser, the number of updates made."""
+    """State of a run: networks, the stage with its phase and optimiser, the updates made."""
 
     def __init__(
         self,
@@ -64,9 +64,8 @@ class Trainer:
         self.settings, self.data, self.run_dir = settings, data, run_dir
         used = [f"training: {count(len(data.trees), 'tree')} learnt from"] if data.trees else []
         if data.dev:
-            used.append(
-                f"dev: {'choice of the model' if settings.chooses_on_dev else 'progress figures only'}"
-            )
+            use = "choice of the model" if settings.chooses_on_dev else "progress figures only"
+            used.append(f"dev: {use}")
         self.provenance = provenance.with_(
             dynet=metadata.version("dyNET38"), gold_trees=(*provenance.gold_trees, *used)
         )
@@ -80,7 +79,6 @@ class Trainer:
         self.gold = {
             k: oracle(s.heads or ()) for k, s in enumerate(data.trees, len(data.sentences))
         }
-        self.features = rule_counts(data.rules, data.vocabulary.tags, settings.posterior)
         self.dev = [data.vocabulary.encode(s.forms, s.tags) for s in data.dev]
         self.log = RunLog(run_dir / LOG_NAME if run_dir else None)
         self.best_score: float | None = None
@@ -89,21 +87,24 @@ class Trainer:
         self.per_epoch = len(self._epoch(0))  # batches; as many in every epoch
         self.stages = stages(settings, self.per_epoch)
         self.supervised = Supervised()
-        self._enter(self.stages[0])
+        self._enter(self.stages[0], data.start_lambda)
 
-    def _enter(self, stage: Stage) -> None:
-        """Begins a stage, with the weights the networks have now."""
+    def _enter(self, stage: Stage, lambda_before: Floats | None) -> None:
+        """Begins a stage, with the weights the networks have now; `lambda_before` as in
+        `phase_of`."""
         self.stage = stage
         nll = (
             self._language_model()
             if stage.phase == "finetune" and self.settings.finetune.score == "rl-bl"
             else {}
         )
-        self.phase = phase_of(stage.phase, self.settings, self.features, nll)
+        posterior = posterior_of(stage.phase, self.settings)
+        self.features = rule_counts(self.data.rules, self.data.vocabulary.tags, posterior)
+        self.phase = phase_of(stage.phase, self.settings, self.features, nll, lambda_before)
         self.optimiser = optimiser_of(stage, self.settings, self.network.parameters, self.phase)
 
     def _language_model(self) -> dict[Encoded, float]:
-        """-log p(x) of the text's sentences, for RL-BL, by a language model that is trained here."""
+        """-log p(x) of the text's sentences, for RL-BL, by a language model trained here."""
         sentences = self.encoded[: len(self.data.sentences)]
         if not sentences:  # trees alone have no scores
             return {}
@@ -164,7 +165,7 @@ class Trainer:
                 raise ModelError(f"{self.path}: it is in a stage that its settings do not have")
             stage = self.stages[number]
             if stage is not self.stage:
-                self._enter(stage)
+                self._enter(stage, self.phase.lam.value)
             self.optimiser.load_state(model.training)
             self.phase.load_state(model.training)
             self.best_score = model.progress["best_score"]
@@ -188,7 +189,7 @@ class Trainer:
         return minibatches(kinds, self.settings.train.batch_size, rng)
 
     def update(self, batch: Sequence[int]) -> float:
-        """One update from a batch of sentence numbers; returns the gradient's norm before clipping."""
+        """One update from a batch of sentence numbers; the gradient's norm before clipping."""
         train = self.settings.train
         rng = np.random.default_rng([self.settings.seed, _SAMPLES, self.updates])
         sentences = [self.encoded[k] for k in batch]
@@ -215,7 +216,7 @@ class Trainer:
                     self.network.parameters.load(self._parameters())
                     # the second stage may be worse
                     self.best_score, self.best_parameters = None, {}
-                    self._enter(stage)
+                    self._enter(stage, self.phase.lam.value)
                 self._train_stage(bar)
 
     def _train_stage(self, bar: Bar) -> None:
@@ -240,6 +241,8 @@ class Trainer:
                 bar.clear()
                 logger.info(console_row(row))
                 norms, clock = [], _clock()
+                if done == last and (summary := end_of_stage(row, train.samples)):
+                    logger.info(summary)
                 if done == last or time.monotonic() - self.saved_at > SAVE_EVERY_S:
                     self.save(complete=done == self.stages[-1].last)
 

@@ -72,7 +72,8 @@ class State:
         """Takes one action. Raises: ValueError, the action is illegal here."""
         if not self.legal()[action]:
             raise ValueError(
-                f"{Action(action).name} is illegal: stack {self.stack}, {self.read} of {self.n} words read"
+                f"{Action(action).name} is illegal: stack {self.stack}, "
+                f"{self.read} of {self.n} words read"
             )
         if action == Action.SHIFT:
             self.read += 1

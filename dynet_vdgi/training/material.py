@@ -28,7 +28,7 @@ class Material:
     it has been removed.
 
     For the neural parser: `vectors` are word vectors; `start` are weights to start from instead of
-    random ones.
+    random ones, and `start_lambda` is the lambda (J,) that they were left with.
     """
 
     texts: Mapping[str, list[Sentence]]
@@ -40,6 +40,7 @@ class Material:
     punctuation: str = "punct"
     vectors: Embeddings | None = None
     start: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    start_lambda: NDArray[Any] | None = None
 
     @property
     def sentences(self) -> list[Sentence]:

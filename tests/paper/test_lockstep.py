@@ -11,7 +11,7 @@ from networks import gradients, network, relative_difference, sentence
 
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.paper import lockstep, per_sentence
-from dynet_vdgi.paper.network import forcing, new_graph, sampling
+from dynet_vdgi.paper.network import forcing, new_graph, sample_actions
 from dynet_vdgi.paper.settings import TrainSettings
 
 EITHER = pytest.mark.parametrize("merge", [True, False])
@@ -25,7 +25,9 @@ def reference(net, texts, actions, w, v, training=False):
     for b, text in enumerate(texts):
         m = slice(b * copies, (b + 1) * copies)
         new_graph(autobatch=False)
-        drawn = per_sentence.draw(net, text, copies, forcing(actions[m]), training=training)
+        drawn = per_sentence.derive_and_score(
+            net, text, copies, forcing(actions[m]), training=training
+        )
         loss += per_sentence.backward(drawn, w[m], v[m])
         scores.append((drawn.samples.log_q, drawn.samples.log_p))
     return loss, np.concatenate(scores, axis=1), gradients(net)
@@ -33,7 +35,7 @@ def reference(net, texts, actions, w, v, training=False):
 
 def in_lockstep(net, texts, actions, w, v, training=False, merge=True):
     """Loss, scores and gradients by the lockstep engine."""
-    drawn = lockstep.draw(
+    drawn = lockstep.derive_and_score(
         net, texts, len(actions) // len(texts), forcing(actions), training=training, merge=merge
     )
     loss = lockstep.backward(drawn, w, v)
@@ -88,7 +90,7 @@ def test_dropout_is_that_of_the_reference_engine_given_the_same_random_numbers(w
 @EITHER
 def test_samples_are_scored_under_the_dropout_they_were_drawn_with(merge):
     net = network(encoder_dropout=0.5, decoder_dropout=0.5)
-    choose, seen = sampling(np.random.default_rng(3)), np.zeros(20)
+    choose, seen = sample_actions(np.random.default_rng(3)), np.zeros(20)
 
     def watched(step, samples, log_probabilities):
         values = log_probabilities()
@@ -96,7 +98,9 @@ def test_samples_are_scored_under_the_dropout_they_were_drawn_with(merge):
         seen[samples] += values[np.arange(len(samples)), chosen]
         return chosen
 
-    drawn = lockstep.draw(net, [sentence(5, 0), sentence(5, 1)], 10, watched, merge=merge)
+    drawn = lockstep.derive_and_score(
+        net, [sentence(5, 0), sentence(5, 1)], 10, watched, merge=merge
+    )
     assert np.allclose(
         np.concatenate([samples.log_q for samples in drawn.samples]), seen, atol=1e-4
     )

@@ -10,8 +10,8 @@ from networks import WORDS, error_of_gradient, gradients, network, relative_diff
 
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper import per_sentence
-from dynet_vdgi.paper.network import forcing, new_graph, sampling
-from dynet_vdgi.paper.per_sentence import draw, greedy
+from dynet_vdgi.paper.network import forcing, new_graph, sample_actions
+from dynet_vdgi.paper.per_sentence import derive_and_score, greedy
 
 
 @pytest.mark.parametrize("word_dim", [0, 3])
@@ -20,7 +20,7 @@ def test_probabilities_of_all_derivations_sum_to_one(n, word_dim):
     net = network(word_dim=word_dim)
     actions = [a for a, _ in brute_force.derivations(n)]
     new_graph(autobatch=False)
-    drawn = draw(net, sentence(n), len(actions), forcing(actions), training=False)
+    drawn = derive_and_score(net, sentence(n), len(actions), forcing(actions), training=False)
     assert np.exp(drawn.samples.log_q).sum() == pytest.approx(1.0, abs=1e-5)
     assert [tuple(h) for h in drawn.samples.heads] == [h for _, h in brute_force.derivations(n)]
 
@@ -35,7 +35,9 @@ def test_unmasked_softmax_loses_mass_as_the_released_code_does():
         new_graph(autobatch=False)
         totals.append(
             np.exp(
-                draw(net, sentence(n), len(actions), forcing(actions), training=False).samples.log_q
+                derive_and_score(
+                    net, sentence(n), len(actions), forcing(actions), training=False
+                ).samples.log_q
             ).sum()
         )
     assert totals == pytest.approx([1, 0.667, 0.593, 0.560, 0.541], abs=5e-4)
@@ -52,7 +54,9 @@ def test_joint_probabilities_of_all_sentences_and_derivations_sum_to_one(word_di
         text = Encoded(tuple(t + 1 for t in index[:n]), tuple(words[w] for w in index[n:]))
         new_graph(autobatch=True)
         total += np.exp(
-            draw(net, text, len(actions), forcing(actions), training=False).samples.log_p
+            derive_and_score(
+                net, text, len(actions), forcing(actions), training=False
+            ).samples.log_p
         ).sum()
     assert total == pytest.approx(1.0, abs=1e-4)
 
@@ -62,11 +66,13 @@ def test_sampled_scores_are_those_of_the_forced_derivation(autobatch):
     net = network()
     for n in (2, 5, 9):
         new_graph(autobatch)
-        drawn = draw(
-            net, sentence(n), 20, sampling(np.random.default_rng(n)), training=False
+        drawn = derive_and_score(
+            net, sentence(n), 20, sample_actions(np.random.default_rng(n)), training=False
         ).samples
         new_graph(False)
-        again = draw(net, sentence(n), 20, forcing(drawn.actions), training=False).samples
+        again = derive_and_score(
+            net, sentence(n), 20, forcing(drawn.actions), training=False
+        ).samples
         assert again.actions == drawn.actions
         assert again.heads == drawn.heads
         assert np.allclose(again.log_q, drawn.log_q, rtol=1e-5, atol=1e-5)
@@ -77,10 +83,14 @@ def test_sampling_follows_q():
     net, n, times = network(), 3, 4000
     actions = [a for a, _ in brute_force.derivations(n)]
     new_graph(False)
-    q = np.exp(draw(net, sentence(n), len(actions), forcing(actions), training=False).samples.log_q)
+    q = np.exp(
+        derive_and_score(
+            net, sentence(n), len(actions), forcing(actions), training=False
+        ).samples.log_q
+    )
     new_graph(False)
-    drawn = draw(
-        net, sentence(n), times, sampling(np.random.default_rng(0)), training=False
+    drawn = derive_and_score(
+        net, sentence(n), times, sample_actions(np.random.default_rng(0)), training=False
     ).samples
     counts = np.array([sum(tuple(a) == b for a in drawn.actions) for b in actions])
     assert np.all(np.abs(counts - times * q) < 4.5 * np.sqrt(times * q * (1 - q)) + 1)
@@ -89,12 +99,14 @@ def test_sampling_follows_q():
 def test_tempered_sampling_follows_the_renormalised_power_at_every_step():
     net, times = network(scale=0.5), 4000
     new_graph(False)
-    two = draw(net, sentence(2), 2, forcing([[0, 0, 1], [0, 0, 2]]), training=False).samples
+    two = derive_and_score(
+        net, sentence(2), 2, forcing([[0, 0, 1], [0, 0, 2]]), training=False
+    ).samples
     power = np.exp(0.5 * two.log_q)
     expected = power / power.sum()
     new_graph(False)
-    drawn = draw(
-        net, sentence(2), times, sampling(np.random.default_rng(0), 0.5), training=False
+    drawn = derive_and_score(
+        net, sentence(2), times, sample_actions(np.random.default_rng(0), 0.5), training=False
     ).samples
     share = np.mean([a[2] == 1 for a in drawn.actions])
     assert share == pytest.approx(expected[0], abs=0.03)
@@ -112,7 +124,9 @@ def test_greedy_takes_the_best_legal_action_at_every_step():
     prefix = [int(prefix.action) for prefix in derivation[1:]]
     all_actions = [a for a, _ in brute_force.derivations(n)]
     new_graph(False)
-    log_q = draw(net, text, len(all_actions), forcing(all_actions), training=False).samples.log_q
+    log_q = derive_and_score(
+        net, text, len(all_actions), forcing(all_actions), training=False
+    ).samples.log_q
     mass = {}
     for actions, value in zip(all_actions, np.exp(log_q)):
         for t in range(len(actions)):
@@ -133,7 +147,7 @@ def test_gradients_by_finite_differences(word_dim):
 
     def loss(add_gradient):
         new_graph(False)
-        drawn = draw(net, text, 3, forcing(actions), training=False)
+        drawn = derive_and_score(net, text, 3, forcing(actions), training=False)
         if add_gradient:
             return per_sentence.backward(drawn, w, v)
         return float(-(w @ drawn.samples.log_q + v @ drawn.samples.log_p))
@@ -162,12 +176,14 @@ def test_autobatching_changes_neither_scores_nor_gradients(word_dim):
     for k in range(12):
         text = sentence(int(rng.integers(2, 11)), seed=k)
         new_graph(False)
-        actions = draw(net, text, 6, sampling(rng), training=False).samples.actions
+        actions = derive_and_score(
+            net, text, 6, sample_actions(rng), training=False
+        ).samples.actions
         w, v = rng.normal(size=6), rng.normal(size=6)
         results = []
         for autobatch in (False, True):
             new_graph(autobatch)
-            drawn = draw(net, text, 6, forcing(actions), training=False)
+            drawn = derive_and_score(net, text, 6, forcing(actions), training=False)
             loss = per_sentence.backward(drawn, w, v)
             results.append(
                 (np.concatenate([[loss], drawn.samples.log_q, drawn.samples.log_p]), gradients(net))
@@ -192,12 +208,12 @@ def test_what_derivations_share_changes_neither_scores_nor_gradients(autobatch, 
         # of one sign, so that no gradient is small by cancellation
         w, v = rng.uniform(0.5, 1.5, (2, 12))
         new_graph(autobatch)
-        together = draw(net, sentence(n), 12, forcing(actions), training=False)
+        together = derive_and_score(net, sentence(n), 12, forcing(actions), training=False)
         loss, shared = per_sentence.backward(together, w, v), gradients(net)
         apart, scores = 0.0, []
         for k in range(12):
             new_graph(False)
-            alone = draw(net, sentence(n), 1, forcing([actions[k]]), training=False)
+            alone = derive_and_score(net, sentence(n), 1, forcing([actions[k]]), training=False)
             apart += per_sentence.backward(alone, w[k : k + 1], v[k : k + 1])
             scores.append((alone.samples.log_q[0], alone.samples.log_p[0]))
         assert loss == pytest.approx(apart, rel=1e-4, abs=1e-4)
@@ -212,7 +228,7 @@ def test_every_sample_draws_masks_of_its_own(autobatch):
     net = network(hidden_dim=16, encoder_dropout=0.5, decoder_dropout=0.5)
     new_graph(autobatch)
     same = [list(brute_force.derivations(5)[60][0])] * 12
-    drawn = draw(net, sentence(5), 12, forcing(same), training=True).samples
+    drawn = derive_and_score(net, sentence(5), 12, forcing(same), training=True).samples
     assert len(set(drawn.log_q.tolist())) == len(set(drawn.log_p.tolist())) == 12
 
 
@@ -222,4 +238,4 @@ def test_unknown_tags_can_be_parsed_but_not_generated():
     assert brute_force.is_tree(per_sentence.parse(net.encoder, text))
     new_graph(False)
     with pytest.raises(ValueError, match="unknown tag"):
-        draw(net, text, 2, sampling(np.random.default_rng(0)))
+        derive_and_score(net, text, 2, sample_actions(np.random.default_rng(0)))

@@ -7,6 +7,7 @@ import pytest
 from brute_force import dual, projective_trees
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize
 
 from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.paper.posterior import (
@@ -21,7 +22,8 @@ from dynet_vdgi.paper.posterior import (
 from dynet_vdgi.paper.released import MomentumLambda
 from dynet_vdgi.paper.settings import PosteriorSettings
 from dynet_vdgi.paper.stages import rule_counts
-from dynet_vdgi.rule_tables.rules import parse_rules
+from dynet_vdgi.rule_tables.rules import load_rules, parse_rules
+from dynet_vdgi.settings.bundled import rules_path
 
 CASES = st.integers(0, 10_000)
 
@@ -97,11 +99,11 @@ def drawn(tags, rng):
 
 
 def solved(counts, expected, epsilon, steps=20000, lr=0.2):
-    lam = Lambda(len(expected[0]), lr, epsilon)
+    lam = Lambda(np.zeros(len(expected[0])), lr, epsilon)
     for _ in range(steps):
         for of_sentence, e in zip(counts, expected):
-            lam.observe(of_sentence, e)
-        lam.step(len(counts))
+            lam.end_sentence(of_sentence, e)
+        lam.end_batch(len(counts))
     return lam.value
 
 
@@ -127,6 +129,61 @@ def test_some_tree_has_the_rule_arcs_that_are_expected(tags, share):
     )
 
 
+def counts_in_all_trees(tags):
+    """Counts (trees, K) of the rules."""
+    return np.array([rule_arcs(tags, tree) for tree in projective_trees(len(tags.split()))])
+
+
+def lacking(counts, expected):
+    """What the rule that lacks most lacks, under the distribution over trees with the least of it."""
+    n_trees, n_rules = counts.shape
+    return optimize.linprog(
+        np.append(np.zeros(n_trees), 1.0),
+        A_ub=np.hstack([-counts.T, -np.ones((n_rules, 1))]),
+        b_ub=-expected,
+        A_eq=[np.append(np.ones(n_trees), 0.0)],
+        b_eq=[1.0],
+    ).fun
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.parametrize("tags", [*SENTENCES, "NOUN ADV ADJ NOUN VERB", "NOUN NOUN NOUN ADJ"])
+def test_a_share_of_each_rule_is_that_of_its_mean_in_the_trees_with_most_rule_arcs(tags, share):
+    """So the mean over these trees, a distribution, has all of them at once."""
+    settings = PosteriorSettings(dynamics="dual", expectations="each_rule", share=share)
+    features, counts = rule_counts(RULES, TAGS, settings), counts_in_all_trees(tags)
+    assert (counts @ features.constraints).tolist() == counts.tolist()
+    worth = 2 * counts @ RULES.expectations  # an arc of NOUN ADJ is worth half of another
+    most = counts[worth > worth.max() - 1e-9]
+    # Trees with half an arc less keep exp(-15) of their weight.
+    assert features.expectations(encoded(tags)) == pytest.approx(
+        share * most.mean(axis=0), abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("tags", [*SENTENCES, "NOUN ADV ADJ NOUN VERB", "VERB"])
+def test_capped_expectations_are_those_of_the_rule_file_where_some_tree_has_them(tags):
+    rules = parse_rules("ROOT VERB .5\nVERB NOUN 1.5\nNOUN NOUN .5\nADJ ADV .25\n")
+    settings = PosteriorSettings(dynamics="dual", expectations="capped")
+    features = rule_counts(rules, TAGS, settings)
+    trees = list(projective_trees(len(tags.split())))
+    most = features.count(encoded(tags), trees).max(axis=0)
+    expected = features.expectations(encoded(tags))
+    assert expected == pytest.approx(np.minimum([0.5, 1.5, 0.5, 0.25], most))
+    assert (expected <= most).all()
+
+
+def test_some_distribution_over_trees_has_all_capped_expectations_at_once():
+    """But for few sentences, such as the last one."""
+    settings = PosteriorSettings(dynamics="dual", expectations="capped")
+    ud = load_rules(rules_path("ud"))
+    features = rule_counts(ud, TAGS, settings)
+    for tags in (*SENTENCES, "ADJ NOUN ADV VERB"):
+        counts = features.count(encoded(tags), list(projective_trees(len(tags.split()))))
+        missing = lacking(counts, features.expectations(encoded(tags)))
+        assert missing == pytest.approx(1 / 6 if "ADV VERB" in tags else 0, abs=1e-9), tags
+
+
 def test_rates_are_expected_of_every_pair_of_words():
     features = rule_counts(RULES, TAGS, PosteriorSettings(dynamics="dual", expectations="rates"))
     expected = features.expectations(encoded("NOUN NOUN VERB ADJ NOUN"))
@@ -143,14 +200,15 @@ def test_the_rule_file_expects_the_same_of_every_sentence():
 
 
 @pytest.mark.parametrize(
-    ("expectations", "epsilon"), [("rules", 0.0), ("rules", 0.1), ("rates", 0.1)]
+    ("expectations", "epsilon"),
+    [("rules", 0.0), ("rules", 0.1), ("rates", 0.1), ("each_rule", 0.1), ("capped", 0.1)],
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_of_dual_lead_to_its_optimum(seed, epsilon, expectations):
     """The conditions of Karush, Kuhn and Tucker for Eq. 11."""
     rng = np.random.default_rng(seed)
     settings = PosteriorSettings(dynamics="dual", share=0.9, expectations=expectations)
-    features = rule_counts(RULES if expectations == "rules" else counted_rates(rng), TAGS, settings)
+    features = rule_counts(counted_rates(rng) if expectations == "rates" else RULES, TAGS, settings)
     counts = [drawn(tags, rng) @ features.constraints for tags in SENTENCES]
     expected = [features.expectations(encoded(tags)) for tags in SENTENCES]
     lam = solved(counts, expected, epsilon)
@@ -177,14 +235,14 @@ def test_steps_of_dual_lead_to_its_optimum(seed, epsilon, expectations):
 
 
 def test_lambda_of_dual_stays_at_zero_while_the_constraints_hold():
-    lam = Lambda(2, lr=0.1, epsilon=0.5)
-    lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.9, 0.9]))  # the first lacks .4
-    lam.step(1)
+    lam = Lambda(np.zeros(2), lr=0.1, epsilon=0.5)
+    lam.end_sentence(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([0.9, 0.9]))  # the first lacks .4
+    lam.end_batch(1)
     assert lam.value.tolist() == [0.0, 0.0]
     # it lacks 1, the slack is half of it
-    lam.observe(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))
-    assert lam.value.tolist() == [0.0, 0.0]  # it moves by `step` only
-    lam.step(1)
+    lam.end_sentence(np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.5, 0.9]))
+    assert lam.value.tolist() == [0.0, 0.0]  # it moves by `end_batch` only
+    lam.end_batch(1)
     assert lam.value.tolist() == pytest.approx([0.05, 0.0])
 
 
@@ -196,9 +254,9 @@ def test_released_dynamics_step_by_step():
     for _ in range(5):
         velocity = 0.9 * velocity + dual_gradient(counts, value, e, 0.1)
         value = np.maximum(0.0, value - 0.1 * velocity)
-        lam.observe(counts, e)
+        lam.end_sentence(counts, e)
     assert lam.value == pytest.approx(value)
-    lam.observe(np.zeros((20, 4)), e)  # no rule anywhere: no gradient, momentum goes on
+    lam.end_sentence(np.zeros((20, 4)), e)  # no rule anywhere: no gradient, momentum goes on
     velocity = 0.9 * velocity
     assert lam.value == pytest.approx(np.maximum(0.0, value - 0.1 * velocity))
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from networks import written_out
 
 from dynet_vdgi.paper import released, scores
-from dynet_vdgi.paper.scores import rl_c, rl_pc, rl_sn
+from dynet_vdgi.paper.scores import rl_c, rl_pc, rl_pc_or_sn, rl_sn
+from dynet_vdgi.paper.settings import FinetuneSettings
+from dynet_vdgi.paper.stages import score_function
 
 EITHER = pytest.mark.parametrize("form", ["paper", "released"])
 EIGHTHS = st.integers(-800, 800).map(lambda x: x / 8)
@@ -42,6 +44,23 @@ def test_scores_are_the_formulas_written_out(form, samples):
     for kind, score in scored(value, rules, form).items():
         assert score == pytest.approx(written_out(kind, form, *before), abs=1e-9), kind
     assert (value.tolist(), rules.tolist()) == before
+
+
+@given(samples=SAMPLES)
+def test_rl_pc_takes_the_sign_of_rl_sn_where_no_sample_has_more_rule_arcs_than_another(samples):
+    value, rules = (np.array(column, dtype=np.float64) for column in zip(*samples))
+    for counts in (rules, np.full_like(rules, 3.0)):
+        kind = "rl-sn" if len(set(counts.tolist())) == 1 else "rl-pc"
+        expected = written_out(kind, "paper", value.tolist(), counts.tolist())
+        assert rl_pc_or_sn(value, counts) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("form", ["paper", "released"])
+@pytest.mark.parametrize("ties", ["positive", "rl-sn"])
+def test_the_setting_of_ties_chooses_the_score(ties, form):
+    score = score_function(FinetuneSettings(score="rl-pc", form=form, ties=ties), {})
+    of_form = {"paper": rl_pc, "released": released.rl_pc}[form]
+    assert score is (rl_pc_or_sn if (form, ties) == ("paper", "rl-sn") else of_form)
 
 
 def test_scores_worked_out_by_hand():

@@ -12,6 +12,7 @@ import tiny
 from shell import interrupt_at, interrupt_saving
 from tiny import Changes, Run, assert_same_run, same_arrays
 
+from dynet_vdgi.conllu.vocabulary import Encoded
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.paper import trainer as trainer_module
@@ -120,7 +121,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     seen: list[dict[str, Any]] = []
     original = Trainer._enter
 
-    def enter(self: Trainer, stage: Stage) -> None:
+    def enter(self: Trainer, stage: Stage, lambda_before: Any) -> None:
         note: dict[str, Any] = {"before": self.network.parameters.arrays()}
         if hasattr(self, "optimiser"):
             note["averaged"] = {
@@ -130,7 +131,7 @@ def entered(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
                 name: np.array(a) for name, a in self.optimiser.weights("value").items()
             }
             note["lambda"] = self.phase.lam.value.copy()
-        original(self, stage)
+        original(self, stage, lambda_before)
         optimiser = self.optimiser
         note["after"] = {name: np.array(value) for name, value in optimiser.read("value").items()}
         note["averages"] = {
@@ -183,6 +184,34 @@ def test_the_second_stage_starts_from_the_weights_of_the_first(
     assert not second["velocity"].any()
     assert set(second["after"]) - set(second["before"]) == {"lambda"}
     assert "lambda" not in first["after"]
+
+
+BINDING: dict[str, Any] = {"dynamics": "dual", "share": 1.0, "lr": 0.5}
+
+
+@pytest.mark.parametrize("first_lambda", ["carried", "zero"])
+def test_lambda_goes_on_where_the_first_stage_left_it_or_starts_at_zero(
+    tmp_path, monkeypatch, first_lambda
+):
+    seen = entered(monkeypatch)
+    changes = {"posterior": BINDING, "finetune": {"first_lambda": first_lambda}}
+    run = two_stages(tmp_path, changes)
+    run.train()
+    first, second = seen
+    assert first["new lambda"].tolist() == [0.0]
+    assert second["lambda"].min() > 0
+    carried = second["lambda"].tolist()
+    assert second["new lambda"].tolist() == (carried if first_lambda == "carried" else [0.0])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+def test_the_second_stage_may_ask_for_a_share_of_its_own(tmp_path, monkeypatch, share):
+    seen = entered(monkeypatch)
+    two_stages(tmp_path, {"posterior": BINDING, "finetune": {"share": share}}).train()
+    sentence = Encoded((4, 5, 1, 2), (0,) * 4)
+    first, second = (note["phase"].features.expectations(sentence) for note in seen)
+    assert first.min() >= 1.0
+    assert second.tolist() == (first * (share or 1.0)).tolist()
 
 
 def fake_dda(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
@@ -342,6 +371,55 @@ def test_training_goes_on_from_a_model(vdgi, model, folder):
     assert len(roles["init"]["sha256"]) == 64
     assert "gold trees used: none" in result.err.splitlines()
     vdgi.good("parse", "run/model.vdgi", "few.conllu", "-o", "parsed.conllu")
+
+
+SECOND_STAGE = ["train.updates=0", "finetune.updates=3", "posterior.dynamics=dual"]
+
+
+@pytest.fixture
+def pretrained(vdgi: Any, model: Path, folder: Path) -> Path:
+    """A model whose lambda is above 0."""
+    binding = [f"posterior.{name}={value}" for name, value in BINDING.items()]
+    options = [word for setting in binding for word in ("--set", setting)]
+    vdgi.good(*init_arguments(model, *options, "--out", "first"))
+    return folder / "first" / "model.vdgi"
+
+
+@pytest.mark.parametrize(
+    ("setting", "carries", "reason"),
+    [
+        ("posterior.share=0.5", True, ""),
+        ("finetune.first_lambda=zero", False, ""),
+        ("posterior.expectations=each_rule", False, "its own is of other constraints"),
+        ("rules=wsj", False, "its own is of other constraints"),
+    ],
+)
+def test_a_second_stage_from_a_model_goes_on_with_its_lambda(
+    vdgi, pretrained, monkeypatch, setting, carries, reason
+):
+    trainers = started(monkeypatch)
+    options = [word for each in (*SECOND_STAGE, setting) for word in ("--set", each)]
+    result = vdgi.good(*init_arguments(pretrained, *options))
+    stored = model_file.load(pretrained, training=True).training["lambda"]
+    assert stored.min() > 0
+    assert trainers[0].phase.lam.value.tolist() == (
+        stored.tolist() if carries else [0.0] * len(trainers[0].phase.lam.value)
+    )
+    assert ("lambda starts at 0" in result.err) == bool(reason)
+    assert f"lambda starts at 0, as {reason}" in result.err or not reason
+
+
+def test_a_second_stage_from_a_model_without_lambda_says_that_it_starts_at_zero(
+    vdgi, pretrained, monkeypatch
+):
+    trainers = started(monkeypatch)
+    old = model_file.load(pretrained, training=True)
+    del old.training["lambda"]
+    model_file.save("old.vdgi", old)
+    options = [word for each in SECOND_STAGE for word in ("--set", each)]
+    result = vdgi.good(*init_arguments(Path("old.vdgi"), *options))
+    assert trainers[0].phase.lam.value.tolist() == [0.0]
+    assert "--init old.vdgi: lambda starts at 0, as it holds none" in result.err
 
 
 @pytest.mark.parametrize(

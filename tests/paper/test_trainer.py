@@ -15,7 +15,7 @@ from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.evaluation.branching import left_branching, right_branching
 from dynet_vdgi.models import model_file
-from dynet_vdgi.models.run_log import RunLog, console_row, heading
+from dynet_vdgi.models.run_log import RunLog, console_row, end_of_stage, heading
 from dynet_vdgi.paper.minibatches import minibatches
 from dynet_vdgi.paper.optimiser import WeightsInDyNet
 
@@ -81,7 +81,11 @@ def test_a_run_logs_every_evaluation(tmp_path, caplog):
     assert [record.getMessage() for record in caplog.records] == [
         heading(),
         *map(console_row, rows),
+        end_of_stage(rows[-1], 3),
     ]
+    summary = "end of pretrain: |lambda| 7.21, KL(q | q_omega) 0.520, 1.8 of 3 samples effective"
+    last = {"phase": "pretrain", "lambda_norm": 7.2111, "kl": 0.52, "gamma_ess": 1.8333}
+    assert end_of_stage(last, 3) == summary
 
 
 # Learning

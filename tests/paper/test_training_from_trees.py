@@ -48,7 +48,7 @@ def test_gradients_are_those_of_the_negative_log_probabilities_in_both_engines(n
     # one by one, without phase, batch or engine's choice
     for text, actions in zip(texts, derivations):
         new_graph(autobatch=False)
-        drawn = per_sentence.draw(net, text, 1, forcing([actions]), training=False)
+        drawn = per_sentence.derive_and_score(net, text, 1, forcing([actions]), training=False)
         per_sentence.backward(drawn, np.ones(1), np.ones(1))
         scores.append((drawn.samples.log_q[0], drawn.samples.log_p[0]))
         found = gradients(net)

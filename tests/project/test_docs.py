@@ -303,6 +303,24 @@ def test_rows_of_experiments_replace_those_of_the_same_run(
     ]
 
 
+def test_rows_of_the_paper_have_the_figures_of_the_rules_in_the_last_fifty_updates() -> None:
+    of_the_rules = experiment("replication").of_the_rules
+    log = [
+        {"phase": phase, "update": update, "sentences": sentences, "lambda_norm": norm, "kl": kl}
+        | {"gamma_ess": 20 * (1 - kl)}
+        for phase, update, sentences, norm, kl in (
+            ("pretrain", 400, 10, 3.0, 0.9),
+            ("finetune", 425, 10, 2.0, 0.7),
+            ("finetune", 450, 10, 2.5, 0.5),
+            ("finetune", 475, 30, 1.0, 0.2),
+            ("finetune", 500, 10, 1.5, 0.4),
+        )
+    ]
+    of_last = {"lambda": "3.00", "lambda_end": "1.50", "kl": "0.2500", "ess": "15.00"}
+    assert of_the_rules(log) == of_last  # those of (30 * .2 + 10 * .4) / 40
+    assert set(of_the_rules([{"phase": "student"}]).values()) == {""}
+
+
 def test_the_page_of_expectations_shows_what_the_command_prints(
     vdgi: Vdgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
