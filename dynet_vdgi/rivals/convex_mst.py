@@ -16,9 +16,9 @@ with the highest sum of X w + mu u.
 Not as theirs: trees are projective and have one root. Features (`arc_features`) are six, each
 combined with the tags of both ends and the direction, so the regression splits into a small exact
 one for each such triple; they have more, and fit all together. u is the potentials of the rule
-table: of `ud` .5 nats for arcs that follow a rule, else 0. mu, lambda, the lengths of sentences and
-the number of steps were chosen on dev trees. The start is the mean of all trees under the table
-(`Problem.start`), so nothing is random.
+table: under `ud` 1 for arcs that follow one of the 13 rules, else 0, as theirs. mu, lambda, the
+lengths of sentences and the number of steps were chosen on dev trees. The start is the mean of all
+trees under the table (`Problem.start`), so nothing is random.
 
 Letters: n words of a sentence, N words of the text, T tags, S sentences, C cells: (n + 1)^2 of each
 sentence, F features.
@@ -176,8 +176,9 @@ class Problem:
         settings: ConvexMstSettings,
     ) -> Problem:
         """Arguments as of `fit`."""
-        text = [np.asarray(words, dtype=np.int64) for words in tags if len(words)]
-        matrices = [_of_arcs(matrix) for words, matrix in zip(tags, potentials) if len(words)]
+        all_words = [np.asarray(words, dtype=np.int64) for words in tags]
+        text = [words for words in all_words if len(words)]
+        matrices = [_of_arcs(matrix) for words, matrix in zip(all_words, potentials) if len(words)]
         features = np.concatenate(
             [arc_features(words, n_tags).reshape(-1, N_TEMPLATES) for words in text]
         )

@@ -139,23 +139,22 @@ class Factors(NamedTuple):
         n = len(block.words)
         word, sub = np.divmod(np.arange(n * n_subs)[:, None], n_subs)  # (rows, 1)
         tags = text.tags[block.words].repeat(n_subs, axis=0)  # (rows, B)
-        head, child = (tags[:, None], sub[:, None]), (tags[None], sub[None])
-        side = (word[None] > word[:, None]).astype(np.int64)
-        weights = [root[tags, sub]]
-        weights += [choose[(*head, side, valence, *child)] for valence in range(n_valences)]
-        weights += [
-            stop[tags, sub, side, valence] for side in (0, 1) for valence in range(n_valences)
+        side = (word[None] > word[:, None]).astype(np.int64)  # (rows, rows, 1)
+        valences = range(n_valences)
+        arcs = [
+            choose[tags[:, None], sub[:, None], side, valence, tags[None], sub[None]]
+            for valence in valences
         ]
-        weights += [emit[emitted[block.words].repeat(n_subs, axis=0), sub]]
-        no_potential = np.full((len(word) * (2 * n_valences + 1), 1), len(text.potentials))
-        arcs = block.starts + (word[:, None] + 1) * n + word[None]
-        potentials = [block.starts + word, *[arcs] * n_valences, no_potential + 0 * block.starts]
+        stops = [stop[tags, sub, side, valence] for side in (0, 1) for valence in valences]
+        emissions = emit[emitted[block.words].repeat(n_subs, axis=0), sub]
+        weights = [root[tags, sub], *arcs, *stops, emissions]
+        arc = block.starts + (word[:, None] + 1) * n + word[None]
+        no_potential = np.full_like(tags, len(text.potentials))
+        potentials = [block.starts + word, *[arc] * n_valences, *[no_potential] * (len(stops) + 1)]
         lanes = len(block.starts)
         return cls(
-            *(
-                np.concatenate([each.reshape(-1, lanes) for each in both])
-                for both in (weights, potentials)
-            )
+            np.concatenate([each.reshape(-1, lanes) for each in weights]),
+            np.concatenate([each.reshape(-1, lanes) for each in potentials]),
         )
 
 
