@@ -216,7 +216,10 @@ ENGLISH = (
     ("4", "", "fixed-lambda"),
     ("4", "", "fixed-lambda-weak"),
     ("", "", "rules only"),
-    *(("5", name, "") for name in ("Convex-MST", "HDP-DEP", "RF", "RF+H1+H2")),
+    ("5", "Convex-MST", "Convex-MST"),
+    ("5", "", "Convex-MST-wsj-strict"),
+    *(("5", name, name) for name in ("HDP-DEP", "RF", "RF+H1+H2")),
+    ("5", "", "LC-DMV"),
 )
 """The paper's table, its model ("" if it has none), and our system ("" if there is none here)."""
 

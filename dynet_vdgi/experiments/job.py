@@ -247,17 +247,21 @@ def work(folder: Path) -> None:
         os.dup2(log.fileno(), 2)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
     try:
-        job = msgspec.json.decode((folder / RECORD).read_bytes(), type=Job)
-        with one_thread():
-            if job.system == BASELINES:
-                rows = _baselines(job)
-            else:
-                rows = _run_teacher(job) if job.trees == "teacher" else _run(job)
-        content = {"parts": job.parts, "rows": msgspec.to_builtins(rows)}
-        with files.atomic_writer(folder / RESULT) as handle:
-            handle.write(json.dumps(content, ensure_ascii=False, indent=1))
+        do(msgspec.json.decode((folder / RECORD).read_bytes(), type=Job))
     except VdgiError as error:
         sys.exit(f"{error}")
+
+
+def do(job: Job) -> None:
+    """Does a job whose folder is there, and writes its result. Raises: VdgiError."""
+    with one_thread():
+        if job.system == BASELINES:
+            rows = _baselines(job)
+        else:
+            rows = _run_teacher(job) if job.trees == "teacher" else _run(job)
+    content = {"parts": job.parts, "rows": msgspec.to_builtins(rows)}
+    with files.atomic_writer(job.folder / RESULT) as handle:
+        handle.write(json.dumps(content, ensure_ascii=False, indent=1))
 
 
 def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> TableRow:
