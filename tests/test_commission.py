@@ -20,6 +20,7 @@ import pytest
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import job as jobs
 from dynet_vdgi.experiments import plan as plans
+from dynet_vdgi.models.model_file import load
 
 ROOT = Path(__file__).parents[1]
 
@@ -289,7 +290,7 @@ SIGNS = {
     "Brown clusters from resource files": (VECTORS, "clusters: ", "33 classes"),
     "Brown clusters made from text": ("types in 32 clusters",),
     "a dynamic graph for each sentence, with automatic batching": ("finetune",),
-    "encoder and decoder": ("1 tree", "gold trees used"),
+    "encoder and decoder": ("gold trees used: training: 422 trees learnt from",),
 }
 """What the log says where it worked."""
 
@@ -309,6 +310,9 @@ def test_each_phrase_of_the_commission_runs(name, runs):
     if name == "run/train_wsj.sh":
         table = figures(output.partition("Li2019-T5")[2])
         assert {"RF (here)", "RF+H1+H2 (here)", "Convex-MST (here)", "HDP-DEP (here)"} <= {*table}
+    if name == "encoder and decoder":
+        parameters = load("RUNS/supervised/model.vdgi").parameters
+        assert {"encoder", "decoder"} <= {key.partition("/")[0] for key in parameters}
     if name == "run/train_ud.sh":
         assert "left branching" in output
 
