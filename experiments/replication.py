@@ -44,7 +44,7 @@ SPEED, DEV, LENGTHS = (
     ROWS.with_name(f"replication-{name}.csv") for name in ("speed", "dev", "lengths")
 )
 SHORT, LONG = "<=15", "<=40"
-RIVALS = ("RF", "RF+H1+H2", "LC-DMV", "Convex-MST", "HDP-DEP")
+RIVALS = ("RF", "RF+H1+H2", "LC-DMV", "Convex-MST", "Convex-MST-strict-tags", "HDP-DEP")
 """Systems of other papers, of which experiments/rivals.py makes rows."""
 WSJ = ("wsj",), ("<=10", "all")
 """The languages and lengths of the English tables."""
