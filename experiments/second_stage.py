@@ -47,13 +47,12 @@ LENGTHS = {"<=15": 15, "<=40": 40}
 SEEDS = (1, 2, 3)
 TEXTS = {
     "eu": "ud14/eu-ud-train.conllu",
-    **{k: f"ud14_train_len15/{k}-ud-train-nopunct-len15.conllu" for k in ("fr", "it", "pl")},
+    "fr": "ud14_train_len15/fr-ud-train-nopunct-len15.conllu",
+    "it": "ud14_train_len15/it-ud-train-nopunct-len15.conllu",
+    "pl": "ud14_train_len15/pl-ud-train-nopunct-len15.conllu",
 }
-COLUMNS = (
-    *("setting", "language", "seed", "length"),
-    *(f"{name}_{stage}" for stage in (1, 2) for name in ("dda", "lambda", "kl", "ess")),
-    *("cpu_s", "commit"),
-)
+OF_STAGES = tuple(f"{name}_{stage}" for stage in (1, 2) for name in ("dda", "lambda", "kl", "ess"))
+COLUMNS = ("setting", "language", "seed", "length", *OF_STAGES, "cpu_s", "commit")
 
 FIRST = {
     "all .95": ("posterior.share=0.95",),
@@ -93,8 +92,11 @@ class Second:
 
 
 OF_EQ_16 = (
-    *("finetune.updates=100", "finetune.lr=0.002", "finetune.score=rl-pc"),
-    *("finetune.decoder=score", "finetune.first_lambda=carried"),
+    "finetune.updates=100",
+    "finetune.lr=0.002",
+    "finetune.score=rl-pc",
+    "finetune.decoder=score",
+    "finetune.first_lambda=carried",
 )
 """A second stage of the paper's RL-PC, with our updates and rate; ties are positive by default."""
 
