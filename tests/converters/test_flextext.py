@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 
@@ -77,7 +78,7 @@ def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
     return Made([line[2:] for line in lines if line[:1] == "#"], rows, err)
 
 
-def test_every_item_has_its_place(vdgi: Vdgi, folder: Path) -> None:
+def test_every_item_has_its_place(vdgi: Vdgi, folder: Path, wording: Wording) -> None:
     morphs = morph("domu", "go", "domu", "V", "stem") + morph(
         "-ka", "PST", "-ka", "V:Tns", "suffix"
     )
@@ -92,27 +93,14 @@ def test_every_item_has_its_place(vdgi: Vdgi, folder: Path) -> None:
     attributes = ' begin-time-offset="10" end-time-offset="900" speaker="Ami" media-file="m"'
     media = '<media-files><media guid="m" location="a.wav"/></media-files>'
     made = convert(vdgi, document(text(phrase(words, items, attributes), more=media)))
-    assert made.comments == [
-        "newdoc id = Tale",
-        "newpar",
-        "sent_id = Tale-1.2",
-        "text = Domuka, numa!",
-        "speaker = Ami",
-        "sound_url = a.wav",
-        "sent_timecode = 10, 900",
-        "meta::title_en = Tale",
-        "text_en = She went.",
-        "text_de = Sie ging.",
-        "literal_en = Went she.",
-        "note_en = loud",
-    ]
+    wording.check(made.comments)
     assert [[row[0], row[1], row[2], row[8]] for row in made.words] == [
         ["Domuka", "domu", "VERB", "Gloss=went|MSeg=domu-ka|MGloss=go-PST|SpaceAfter=No"],
         [",", ",", "PUNCT", "_"],
         ["numa", "_", "NOUN", "Gloss=granny|SpaceAfter=No"],
         ["!", "!", "PUNCT", "_"],
     ]
-    assert made.err == "in.flextext (FLExText of FLEx, SayMore or ELAN): 1 sentence, 4 words\n"
+    wording.check(made.err)
 
 
 @pytest.mark.parametrize(
@@ -363,11 +351,8 @@ def test_broken_files_are_refused_with_place_and_remedy(
 
 
 def test_a_file_of_too_many_elements_is_refused(
-    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     Path("in.flextext").write_text(document(text(phrase(GO))), encoding="utf-8")
     monkeypatch.setenv("VDGI_LIMITS", "elements=5")
-    assert (
-        "more than 5 elements (if that is right, raise the limit"
-        in vdgi("convert", "in.flextext").err
-    )
+    wording.check(vdgi("convert", "in.flextext").err)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fuzz import mutations
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import raw_text, raw_writing
 from dynet_vdgi.conllu.raw_documents import read_documents
@@ -719,7 +720,7 @@ def test_the_end_of_a_file_is_a_space_where_another_one_follows(
 
 
 def test_sentences_without_end_point_to_lines(
-    vdgi: Vdgi, folder: Path, file: Path, caplog: pytest.LogCaptureFixture
+    vdgi: Vdgi, folder: Path, file: Path, caplog: pytest.LogCaptureFixture, wording: Wording
 ) -> None:
     lines = ["Le pain du voisin dort"] * 30
     Path("list.txt").write_text("Le chat dort.\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
@@ -731,10 +732,7 @@ def test_sentences_without_end_point_to_lines(
     assert "warning" not in quiet
     assert "31 sentences" in quiet
     Path("long.txt").write_text(" ".join(lines), encoding="utf-8")
-    assert (
-        "long.txt:1: a sentence of 150 tokens; if it is"
-        in vdgi.good("tokenize", file, "long.txt").err
-    )
+    wording.check(vdgi.good("tokenize", file, "long.txt").err)
     Path("prose.txt").write_text("\n".join(["Le pain dort. Le\nchat dort."] * 90), encoding="utf-8")
     assert "warning" not in vdgi.good("tokenize", file, "prose.txt").err
 
