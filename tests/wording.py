@@ -10,7 +10,8 @@ an error with its class, `>` a text, and `.` continues either:
     test_a_file_without_trees_is_refused[draw]
     ! DataError: none.conllu:1: the sentence has no heads
 
-`VDGI_REGENERATE=1 pytest FILE` writes the transcript of a module again; look at the difference then.
+`VDGI_REGENERATE=1 pytest FILE`, in one process or with `--dist loadfile`, writes the transcript of a
+module again; look at the difference then.
 Folders of a test are written as TMP, the repository as ROOT, times as N.
 """
 

@@ -40,12 +40,6 @@ def test_faulty_sentences_of_all_kinds_are_here() -> None:
     assert len(FAULTY) > 60
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def bare(block: bytes) -> list[bytes]:
     """The lines of a sentence without HEAD and DEPREL."""
     rows = [line.split(b"\t") for line in block.rstrip(b"\n").split(b"\n")]

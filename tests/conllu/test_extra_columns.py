@@ -94,12 +94,6 @@ def with_new_trees(text: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
 def put(folder: Path) -> Callable[..., str]:
     """A function that writes a file and gives its name."""
 

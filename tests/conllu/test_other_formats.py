@@ -206,12 +206,6 @@ KINDS: dict[str, tuple[Callable[[int], str], str]] = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_format_is_told_by_its_name_with_what_to_do(

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from converting import Made, check_refusal, converted
 from shell import Vdgi
 from wording import Wording
 
+
+def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
+    return converted(vdgi, "in.eaf", content, *options)
+
+
 ASSOCIATION, SUBDIVISION = "Symbolic_Association", "Symbolic_Subdivision"
 TIMED, INCLUDED = "Time_Subdivision", "Included_In"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 class Tier(NamedTuple):
@@ -70,28 +70,6 @@ def eaf(
     )
     header = f"<HEADER>{media}</HEADER><TIME_ORDER>{times}</TIME_ORDER>"
     return f"{head}<ANNOTATION_DOCUMENT>{header}\n{''.join(parts)}{types}</ANNOTATION_DOCUMENT>"
-
-
-class Made(NamedTuple):
-    """Comments and words of the output, and what the command prints."""
-
-    comments: list[str]
-    words: list[list[str]]
-    err: str
-
-    @property
-    def texts(self) -> list[str]:
-        return [
-            line.removeprefix("text = ") for line in self.comments if line.startswith("text = ")
-        ]
-
-
-def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
-    Path("in.eaf").write_bytes(content if isinstance(content, bytes) else content.encode())
-    err = vdgi.good("convert", "in.eaf", *options, "-o", "out.conllu").err
-    lines = Path("out.conllu").read_text(encoding="utf-8").split("\n")
-    rows = [line.split("\t")[1:] for line in lines if line[:1].isdigit()]
-    return Made([line[2:] for line in lines if line[:1] == "#"], rows, err)
 
 
 TEXT = Tier("text", [("a1", "Numa domuka.", 0, 900)])
@@ -410,53 +388,27 @@ BOMB = (
     + "]>"
 )
 BROKEN = {
-    "cut off": (eaf(TEXT)[:-90], "this is no sound XML"),
-    "no tiers": (
-        eaf(),
-        "in.eaf: no tier with sentences (name it: --tier text=TIER; there are: none)",
-    ),
-    "no annotations": (
-        eaf(TEXT._replace(annotations=[])),
-        "no tier with sentences (name it: --tier text=TIER; there are: 'text')",
-    ),
-    "only notes": (eaf(TEXT._replace(name="note")), "no tier with sentences"),
-    "only empty values": (eaf(Tier("text", [("a1", "", 0, 9)])), "in.eaf: no sentences"),
-    "tiers in a circle": (
-        eaf(*CIRCLE),
-        "in.eaf:3: tier 'text' is below itself, or below more than 30 others",
-    ),
-    "a long chain of tiers": (
-        eaf(*CHAIN),
-        "is below itself, or below more than 30 others (mend PARENT_REF)",
-    ),
-    "entities": (
-        eaf(TEXT, head=BOMB),
-        "in.eaf:1: a document type (DTD), which could hold entities",
-    ),
-    "huge nesting": (
-        eaf(TEXT).replace("<TIER", "<X>" * 999 + "<TIER"),
-        "more than 200 elements inside each other",
-    ),
-    "another XML": ("<TEI/>", "in.eaf:1: <TEI>: no EAF (save it in ELAN)"),
-    "not UTF-8": (
-        eaf(Tier("text", [("a", "g", 0, 1)])).encode().replace(b">g<", b">\xe5<"),
-        "no sound XML",
-    ),
-    "empty": ("", "in.eaf: the file is empty"),
-    "plain text": ("once upon a time", "in.eaf:1: this is no sound XML: syntax error"),
+    "cut off": eaf(TEXT)[:-90],
+    "no tiers": eaf(),
+    "no annotations": eaf(TEXT._replace(annotations=[])),
+    "only notes": eaf(TEXT._replace(name="note")),
+    "only empty values": eaf(Tier("text", [("a1", "", 0, 9)])),
+    "tiers in a circle": eaf(*CIRCLE),
+    "a long chain of tiers": eaf(*CHAIN),
+    "entities": eaf(TEXT, head=BOMB),
+    "huge nesting": eaf(TEXT).replace("<TIER", "<X>" * 999 + "<TIER"),
+    "another XML": "<TEI/>",
+    "not UTF-8": eaf(Tier("text", [("a", "g", 0, 1)])).encode().replace(b">g<", b">\xe5<"),
+    "empty": "",
+    "plain text": "once upon a time",
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_refused_with_place_and_remedy(
-    vdgi: Vdgi, folder: Path, name: str
+    vdgi: Vdgi, folder: Path, name: str, wording: Wording
 ) -> None:
-    content, message = BROKEN[name]
-    Path("in.eaf").write_bytes(content if isinstance(content, bytes) else content.encode())
-    result = vdgi("convert", "in.eaf", "-o", "out.conllu")
-    assert result.status == 3
-    assert message in result.err
-    assert not Path("out.conllu").exists()
+    check_refusal(vdgi, "in.eaf", BROKEN[name], wording)
 
 
 def test_annotations_and_tiers_of_one_name_are_refused(vdgi: Vdgi, folder: Path) -> None:

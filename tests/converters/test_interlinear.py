@@ -21,12 +21,6 @@ needs_udtools = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def converted(vdgi: Vdgi, ending: str) -> str:
     """The demo's CoNLL-U; nothing may be lost."""
     result = vdgi.good(

@@ -25,12 +25,6 @@ MALT = "De PN 2 SS\ngick VB 0 ROOT\n. MAD 2 IP\n"
 MST = "De gick .\nPN VB MAD\nSS ROOT IP\n2 0 2\n"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def tabs(text: str) -> str:
     """The text with tabs for blanks."""
     return text.replace(" ", "\t")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from converting import Made, converted
 from shell import Vdgi
 from wording import Wording
+
+
+def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
+    return converted(vdgi, "in.txt", content, *options)
+
 
 BLOCK = r"""\_sh v3.0  400  Text
 
@@ -26,28 +31,6 @@ MISC = [
     "MSeg=domu-ka|MGloss=go-PST|Gloss=go-PST",
     "MSeg=vano-sa|MGloss=boat-GEN|Gloss=boat-GEN",
 ]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-class Made(NamedTuple):
-    """Comments and words of the output, and what the command prints."""
-
-    comments: list[str]
-    words: list[list[str]]
-    err: str
-
-
-def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
-    Path("in.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
-    err = vdgi.good("convert", "in.txt", *options, "-o", "out.conllu").err
-    lines = Path("out.conllu").read_text(encoding="utf-8").split("\n")
-    rows = [line.split("\t")[1:] for line in lines if line[:1].isdigit()]
-    return Made([line[2:] for line in lines if line[:1] == "#"], rows, err)
 
 
 def test_every_marker_has_its_place(vdgi: Vdgi, folder: Path, wording: Wording) -> None:

@@ -75,12 +75,6 @@ CASES = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def change(session: Session, number: int, what: str, word: int = 0, value: object = 0) -> list[int]:
     return session.change(number, seen(session.text.of_id(number)), what, word, value)
 

@@ -13,39 +13,48 @@ import pytest
 import wording
 
 
-def names_of_tests(modules: list[str]) -> dict[str, set[str]]:
-    """The names of the tests that pytest finds in these modules, by module; a module that needs a
-    package that is not installed has none."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONHASHSEED": "0"}
+def output_of(*options: str) -> list[str]:
+    """The lines that pytest prints, with tests chosen but not run."""
     done = subprocess.run(
-        [*command, *modules],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options],
         cwd=wording.TESTS.parent,
-        env=environment,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,
     )
-    names: dict[str, set[str]] = {}
-    for line in done.stdout.splitlines():
+    assert "::" in done.stdout, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def told_tests(modules: list[str]) -> dict[str, set[str]]:
+    """The tests of these modules that may use a transcript, by module; a module that needs a
+    package that is not installed has none."""
+    without = set()
+    for line in output_of("--setup-plan", *modules):
+        test, separator, fixtures = line.strip().partition(" (fixtures used: ")
+        if "::" in test and separator and "wording" not in fixtures.rstrip(")").split(", "):
+            without.add(test)
+    tests: dict[str, set[str]] = {}
+    for line in output_of("--collect-only", *modules):
         module, separator, name = line.partition("::")
         if separator:
-            names.setdefault(module, set()).add(wording.printable(name, ""))
-    assert names, done.stdout + done.stderr
-    return names
+            names = tests.setdefault(module, set())
+            if line not in without:
+                names.add(wording.printable(name, ""))
+    return tests
 
 
 @pytest.mark.slow
 def test_every_entry_belongs_to_a_test() -> None:
-    stale = {}
-    modules = {}
+    stale, modules = {}, {}
     for path in sorted(wording.TRANSCRIPTS.rglob("*.txt")):
         module = wording.TESTS / path.relative_to(wording.TRANSCRIPTS).with_suffix(".py")
         if module.exists():
             modules[str(module.relative_to(wording.TESTS.parent))] = path
         else:
             stale[path] = set(wording.read(path))
-    for module, names in names_of_tests(list(modules)).items():
+    for module, names in told_tests(list(modules)).items():
         entries = wording.read(modules[module])
         if entries.keys() - names:
             stale[modules[module]] = entries.keys() - names

@@ -18,6 +18,7 @@ import tiny
 from annotating import guessed, seen
 from hypothesis import given
 from hypothesis import strategies as st
+from releasing import VALUES
 from shell import ROOT, Vdgi
 from wording import Wording
 
@@ -34,26 +35,6 @@ needs_udtools = pytest.mark.skipif(
 NAMED = ["--code", "en", "--name", "Mine"]
 TEST = "R/en_mine-ud-test.conllu"
 TOML = Path("R/not-to-release/release.toml")
-MANUAL = "manual native"
-VALUES = {
-    "Summary": "Two dogs and what they do, for the tests of a program.",
-    "Introduction": "Dogs.",
-    "Acknowledgments": "Dogs.",
-    "Changelog": "* 2026-11-15 v2.19",
-    "Data available since": "UD v2.19",
-    "License": "CC BY-SA 4.0",
-    "Includes text": "yes",
-    "Parallel": "no",
-    "Genre": "fiction",
-    "Lemmas": MANUAL,
-    "UPOS": MANUAL,
-    "XPOS": "not available",
-    "Features": MANUAL,
-    "Relations": MANUAL,
-    "Contributors": "Smith, Anna; Jones, Ben",
-    "Contributing": "elsewhere",
-    "Contact": "anna@example.org",
-}
 
 
 def sentence(
@@ -68,18 +49,6 @@ def sentence(
     ]
     named = f"# sent_id = {name}\n" if name else ""
     return f"{comments}{named}# text = {noun} bark.\n" + "\n".join(rows) + "\n\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A validator that has nothing to say."""
-    monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
 
 
 def write(name: str, *texts: str) -> str:

@@ -26,22 +26,12 @@ needs_langcodes = pytest.mark.skipif(
     reason="udtools or langcodes is not installed",
 )
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NAMED = ["--code", "en", "--name", "Mine"]
 TEST = Path("R/en_mine-ud-test.conllu")
 TOML = "not-to-release/release.toml"
 BY = "HeadBy=anna|LabelBy=anna"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A validator that has nothing to say."""
-    monkeypatch.setattr(udtools, "messages", lambda texts, language="", level="": [])
 
 
 def sentence(

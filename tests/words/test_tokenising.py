@@ -360,6 +360,12 @@ def test_what_is_seen_is_in_the_form_nfc_and_stands_for_all_of_the_text() -> Non
         assert not raw_text.FORMAT.sub("", text.removesuffix("".join(covered)))
 
 
+def forms_of(tokeniser: Tokeniser, text: str) -> list[list[str]]:
+    """The forms of the sentences that a tokeniser finds."""
+    found = sentences_of(tokeniser.tokenise(text))
+    return [[form for form, _ in sentence] for sentence in found]
+
+
 WHOLE = (
     "https://foo.example/a_(b)?a=b&c=%20#x",
     "www.gaeilge.ie/foo/",
@@ -386,9 +392,7 @@ def test_addresses_numbers_times_names_and_tags_stay_whole(stretch: str, learnt:
         ["Le", "pain", "dort", stretch, "."],
         ["Le", "“", stretch, "”", "dort", "."],
     ]
-    assert [
-        [form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))
-    ] == expected
+    assert forms_of(learnt, text) == expected
     assert [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)] == expected
 
 
@@ -427,9 +431,7 @@ def test_nothing_is_cut_between_digits(number: str, learnt: Tokeniser) -> None:
         ["Le", "chat", "(", number, ")", "dort", number, "pain", "."],
         ["Le", "pain", number, ")", "dort", "."],
     ]
-    assert [
-        [form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))
-    ] == expected
+    assert forms_of(learnt, text) == expected
 
 
 @pytest.mark.parametrize("number", [n for n in NUMBERS if len(n) > 1])
