@@ -24,6 +24,12 @@ READERS = (
         "inference/eisner.py conllu/writing.py",
     ),
     (
+        "see how files become a model",
+        "commands/train.py training/inputs.py training/run.py training/run_steps.py "
+        "training/input_reader.py training/material.py training/record.py training/recipe.py "
+        "training/taught.py models/model_file.py",
+    ),
+    (
         "add a rule",
         "rule_tables/table.py rule_tables/part_settings.py rule_tables/rule_files.py rule_tables/parts/kinds.py "
         "rule_tables/parts/agreement.py rule_tables/prior.py",

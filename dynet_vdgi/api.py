@@ -18,7 +18,7 @@ from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import Presets, default_preset, load_settings, said
 from dynet_vdgi.system.files import AnyPath, check_path
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs, InputText
 from dynet_vdgi.training.run import run
 
 _ARGUMENTS = {"train": "text", "language": "text", "treebank": "treebanks", "set": "settings"}
@@ -118,32 +118,32 @@ def train(
     if rules is not None and not isinstance(rules, RuleSet):
         check_path("rules", rules)
         changes["rules"] = str(os.fspath(rules))
-    trees_given = given(trees)
+    gold_trees = input_text(trees)
     if preset is None:
-        preset = default_preset(has_trees=bool(trees_given))
+        preset = default_preset(has_trees=bool(gold_trees))
     chosen = load_settings(preset, changes=changes)
     names = [preset] if isinstance(preset, (str, os.PathLike)) else preset
     if not names:
         raise UsageError(f"preset={preset!r}: the name of a preset is expected")
     model = run(
         Inputs(
-            {label: given(part) for label, part in _by_label(text, ()).items()},
-            trees=trees_given,
-            dev=given(dev),
+            {label: input_text(part) for label, part in _by_label(text, ()).items()},
+            trees=gold_trees,
+            dev=input_text(dev),
             init=str(model_path(Path(init))) if init else None,
             rules=rules if isinstance(rules, RuleSet) else None,
             facts={label: str(os.fspath(path)) for label, path in facts.items() if path},
-            treebanks={label: given(part) for label, part in (treebanks or {}).items()},
+            treebanks={label: input_text(part) for label, part in (treebanks or {}).items()},
             tokeniser=str(model_path(Path(tokeniser))) if tokeniser else None,
             tagger=str(model_path(Path(tagger))) if tagger else None,
-            raw=None if raw is None else given(raw),
+            raw=None if raw is None else input_text(raw),
             lines=lines,
         ),
         chosen,
         out=Path(out) if out else None,
         resume=resume,
         preset=" + ".join(str(os.fspath(name)) for name in names),
-        said=said(changes),
+        explicit=said(changes),
     )
     assert model is not None  # no dry run
     return Parser(model)
@@ -154,17 +154,16 @@ def _by_label(what: Any, nothing: Any = None) -> Mapping[str, Any]:
     return what if isinstance(what, Mapping) else {"": nothing if what is None else what}
 
 
-def given(text: Text) -> Given:
+def input_text(text: Text) -> InputText:
     """Files or sentences in the form that a run takes."""
     if isinstance(text, Corpus):
         text = text.path  # so that the model file can name it
     if isinstance(text, (str, os.PathLike)):
-        return Given((str(os.fspath(text)),))
+        return (str(os.fspath(text)),)
     if not isinstance(text, Iterable):
         raise unfit(text, "files or sentences are")
     items = list(text)
     for item in items:
         if not isinstance(item, (Sentence, str, os.PathLike)):
             raise unfit(item, "a file or a Sentence is")
-    names = tuple(str(os.fspath(item)) for item in items if not isinstance(item, Sentence))
-    return Given(names, tuple(item for item in items if isinstance(item, Sentence)))
+    return tuple(item if isinstance(item, Sentence) else str(os.fspath(item)) for item in items)

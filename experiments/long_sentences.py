@@ -41,7 +41,6 @@ from dynet_vdgi.conllu.vocabulary import Encoded, build_vocabulary
 from dynet_vdgi.evaluation.rules_only import TIE_SEEDS, break_ties
 from dynet_vdgi.experiments.job import commit
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import Provenance
 from dynet_vdgi.paper import transitions
 from dynet_vdgi.paper.lockstep import draw
@@ -55,6 +54,7 @@ from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.blas import one_thread
+from dynet_vdgi.training.material import Material
 
 BUCKETS = {"1-10": 10, "11-20": 20, "21-40": 40, ">40": 10**9, "all": 0}
 PENALTIES = {

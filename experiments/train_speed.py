@@ -23,7 +23,6 @@ from measuring import argument_parser, conditions, print_table
 from dynet_vdgi.conllu import filtering, protocols, reading
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import Encoded, build_vocabulary
-from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import Provenance
 from dynet_vdgi.paper import lockstep, per_sentence
 from dynet_vdgi.paper.minibatches import minibatches
@@ -32,6 +31,7 @@ from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.system.blas import one_thread
+from dynet_vdgi.training.material import Material
 
 ENGINES = {
     "graph a sentence": per_sentence.accumulate,

@@ -141,11 +141,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small model of the tags ADJ ADV AUX DET NOUN NUM VERB."""
     import tiny
 
-    from dynet_vdgi.training.inputs import Given, Inputs
+    from dynet_vdgi.training.inputs import Inputs
     from dynet_vdgi.training.run import run
 
     folder = tmp_path_factory.mktemp("model")
-    text = Given((str(tiny.write(folder / "train.conllu", heads=False)),))
+    text = (str(tiny.write(folder / "train.conllu", heads=False)),)
     run(Inputs({"": text}), tiny.settings(), out=folder / "run", preset="mine")
     return folder / "run" / "model.vdgi"
 

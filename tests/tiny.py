@@ -12,7 +12,6 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import build_vocabulary
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.archive import Arrays
-from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.paper.trainer import Trainer
@@ -20,7 +19,8 @@ from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings import presets
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.settings import Settings
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs
+from dynet_vdgi.training.material import Material
 from dynet_vdgi.training.run import run
 
 Changes = Mapping[str, Mapping[str, Any]]
@@ -150,10 +150,10 @@ class Run:
         trees = self.folder / "trees.conllu"
         if self.trees and not trees.exists():
             write(trees, 6)
-        dev = Given(tuple(str(path) for path in paths[1:]))
-        gold = Given((str(trees),)) if self.trees else Given()
+        dev = tuple(str(path) for path in paths[1:])
+        gold = (str(trees),) if self.trees else ()
         run(
-            Inputs({"": Given((str(paths[0]),))}, trees=gold, dev=dev),
+            Inputs({"": (str(paths[0]),)}, trees=gold, dev=dev),
             self.settings,
             out=self.out,
             resume=resume,

@@ -8,13 +8,13 @@ import numpy as np
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import build_vocabulary
-from dynet_vdgi.models.material import Material
-from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.parser.engine import Scores, ScoringEngine
 from dynet_vdgi.settings.settings import Settings
+from dynet_vdgi.training.input_reader import InputReader
 from dynet_vdgi.training.inputs import Inputs
-from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, chosen_rules
-from dynet_vdgi.training.run_reader import RunReader
+from dynet_vdgi.training.material import Material
+from dynet_vdgi.training.recipe import Recipe, TrainingRun, chosen_rules
 
 
 class ChainEngine(ScoringEngine):
@@ -32,21 +32,16 @@ class Toy(Recipe[ToySettings]):
     def check(self, inputs: Inputs, settings: ToySettings) -> None:
         inputs.check_facts("nothing goes by rules")
 
-    def prepare(self, inputs: Inputs, settings: ToySettings) -> Preparation[ToySettings]:
-        reading = RunReader(settings.data)
-        texts = reading.texts(inputs)
+    def prepare(self, reader: InputReader, settings: ToySettings) -> tuple[ToySettings, Material]:
+        texts = reader.texts()
         vocabulary = build_vocabulary(
             [s for text in texts.values() for s in text], lexicalised=False
         )
-        return Preparation(
-            settings, Material(texts, vocabulary, chosen_rules(inputs, settings)), reading
-        )
+        return settings, Material(texts, vocabulary, chosen_rules(reader.inputs, settings))
 
-    def learn(
-        self, prepared: Preparation[ToySettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
-        material = prepared.material
-        return ModelFile(provenance, prepared.settings, material.vocabulary, material.rules, {})
+    def learn(self, run: TrainingRun[ToySettings]) -> ModelFile:
+        vocabulary, rules = run.material.vocabulary, run.material.rules
+        return ModelFile(run.provenance, run.settings, vocabulary, rules, {})
 
     def engine(self, model: ModelFile) -> ChainEngine:
         return ChainEngine()

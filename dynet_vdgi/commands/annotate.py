@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) -> None:
     from dynet_vdgi.page.learn.arc_lessons import PRESET, Course
-    from dynet_vdgi.page.learn.helpers import Helpers
+    from dynet_vdgi.page.learn.learner import Learner
     from dynet_vdgi.page.learn.live import Live
     from dynet_vdgi.page.learn.next_sentence import ORDERS
     from dynet_vdgi.page.store.plain_text import beside
@@ -156,8 +156,8 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
                     count(len(session.text.listed), "word"),
                     arguments.list,
                 )
-            helpers = Helpers(course, arguments.tagger)
-            live = Live(session, helpers, arguments.every or 10, arguments.order or ORDERS[0])
+            learner = Learner(course, arguments.tagger)
+            live = Live(session, learner, arguments.every or 10, arguments.order or ORDERS[0])
             server.serve(session_page.SessionPage(live), listener, announce, reach)
         finally:
             session.close()

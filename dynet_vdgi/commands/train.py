@@ -77,7 +77,7 @@ def add_arguments(add: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.models.run_folder import model_path
-    from dynet_vdgi.training.inputs import Given, Inputs
+    from dynet_vdgi.training.inputs import Inputs
     from dynet_vdgi.training.run import run as train
 
     files.check_named(arguments.out)
@@ -92,21 +92,21 @@ def run(arguments: argparse.Namespace) -> None:
     treebanks = _by_label(arguments.treebank, "--treebank")
     texts = languages or {"": arguments.train}
 
-    def given(names: Sequence[str]) -> Given:
-        return Given(tuple(files.expand(names)))
+    def expanded(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(files.expand(names))
 
     train(
         Inputs(
-            {label: given(names) for label, names in texts.items()},
-            trees=given(arguments.trees),
-            dev=given(arguments.dev),
+            {label: expanded(names) for label, names in texts.items()},
+            trees=expanded(arguments.trees),
+            dev=expanded(arguments.dev),
             init=str(model_path(arguments.init)) if arguments.init else None,
             facts=_facts(arguments.language_facts, list(languages)),
             without=tuple(arguments.without),
-            treebanks={label: given(names) for label, names in treebanks.items()},
+            treebanks={label: expanded(names) for label, names in treebanks.items()},
             tokeniser=str(model_path(arguments.tokeniser)) if arguments.tokeniser else None,
             tagger=str(model_path(arguments.tagger)) if arguments.tagger else None,
-            raw=None if arguments.raw is None else given(arguments.raw),
+            raw=None if arguments.raw is None else expanded(arguments.raw),
             lines=arguments.lines,
         ),
         settings,
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
         dry_run=arguments.dry_run,
         preset=" + ".join(chosen),
         command=["vdgi", *sys.argv[1:]],
-        said=presets.said(presets.changed(arguments.set, changes)),
+        explicit=presets.said(presets.changed(arguments.set, changes)),
     )
 
 

@@ -47,7 +47,7 @@ from dynet_vdgi.settings.settings import Settings
 from dynet_vdgi.system import files
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.system.signals import end_with_parent
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.run import run
 
 BASELINES = "baselines"
@@ -281,7 +281,7 @@ def _run(job: Job) -> list[TableRow]:
     init = str(begin / config.MODEL_NAME) if begin else None
     command = _command(job, settings, init)
     logger.info("%s", shlex.join(command))
-    inputs = Inputs({"": Given(job.files["train"])}, dev=Given(job.files["dev"]), init=init)
+    inputs = Inputs({"": job.files["train"]}, dev=job.files["dev"], init=init)
     preset = " + ".join(job.presets)
     model = run(inputs, settings, out=job.folder, resume=True, preset=preset, command=command)
     assert model is not None

@@ -1,1 +1,1 @@
-"""The inputs and outputs of runs: material, model files, folders, logs."""
+"""Model files, the folders of runs, and their logs."""

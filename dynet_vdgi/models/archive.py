@@ -176,18 +176,18 @@ def opened(path: str | Path, what: str = MODEL, content: bytes | None = None) ->
 def _near(path: Path, what: str) -> str:
     """A hint at a file, a run, or a model of the package, whose name is like the missing one, or
     else at the runs beside it and the models of the package."""
-    if what == MODEL and (own := nearest(str(path), bundled("models"), 0.7)):
-        return f"; did you mean '{own}'?"
+    if what == MODEL and (model := nearest(str(path), bundled("models"), 0.7)):
+        return f"; did you mean '{model}'?"
     try:
-        beside = [
+        neighbours = [
             each for each in path.parent.iterdir() if each.suffix == path.suffix or each.is_dir()
         ]
     except OSError:
-        beside = []
-    found = nearest(path.name, [each.name for each in beside], 0.6)
-    if found or what != MODEL:
-        return f"; did you mean '{path.parent / found}'?" if found else ""
-    runs = sorted(str(each) for each in beside if (each / MODEL_NAME).is_file())
+        neighbours = []
+    name = nearest(path.name, [each.name for each in neighbours], 0.6)
+    if name or what != MODEL:
+        return f"; did you mean '{path.parent / name}'?" if name else ""
+    runs = sorted(str(each) for each in neighbours if (each / MODEL_NAME).is_file())
     return there_are([*runs, *bundled("models")])
 
 

@@ -104,7 +104,7 @@ class Provenance(Struct, frozen=True, kw_only=True):
     dev_dda: float | None = None
 
     @classmethod
-    def now(cls, **told: Any) -> Provenance:
+    def now(cls, **fields: Any) -> Provenance:
         """A provenance with the present versions, machine and time, in UTC.
 
         SOURCE_DATE_EPOCH (seconds since 1970) replaces the time, so equal runs make equal files.
@@ -123,12 +123,12 @@ class Provenance(Struct, frozen=True, kw_only=True):
             numpy=np.__version__,
             machine=platform.machine(),
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", now),
-            **told,
+            **fields,
         )
 
-    def with_(self, **told: Any) -> Provenance:
+    def with_(self, **fields: Any) -> Provenance:
         """A copy with some fields replaced."""
-        return msgspec.structs.replace(self, **told)
+        return msgspec.structs.replace(self, **fields)
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON: lists instead of tuples."""
@@ -141,7 +141,10 @@ class Provenance(Struct, frozen=True, kw_only=True):
 
 @dataclass
 class ModelFile:
-    """Content of a model file; `training` and `progress` are empty if it was read only for parsing."""
+    """The content of a model file.
+
+    `training` and `progress` are empty if it was read only for parsing.
+    """
 
     provenance: Provenance
     settings: Settings
@@ -227,11 +230,13 @@ def _read(archive: Archive, training: bool) -> ModelFile:
         raise ModelError("not a vdgi model file (its meta.json names no format)")
     if meta["format"] > FORMAT:
         raise ModelError(
-            f"model format {meta['format']} is newer than this program's ({FORMAT}); update dynet_vdgi to use it"
+            f"model format {meta['format']} is newer than this program's ({FORMAT}); "
+            "update dynet_vdgi to use it"
         )
     if meta["format"] < FORMAT:
         raise ModelError(
-            f"model format {meta['format']} is of version 0.1; train it again, or use it with version 0.1"
+            f"model format {meta['format']} is of version 0.1; "
+            "train it again, or use it with version 0.1"
         )
     if (recipe := meta.get("recipe")) not in RECIPES.names():
         raise ModelError(
@@ -292,10 +297,10 @@ def differences(
         for name in names
         if name != "rules" and ours.get(name) != theirs.get(name)
     ]
-    found = [f"settings ({'; '.join(changed)})"] if changed else []
-    found += ["rules"] if rules.meaning != model.rules.meaning else []
-    found += ["data"] if data_keys(data) != data_keys(model.provenance.data) else []
-    return found + (["vocabulary"] if vocabulary != model.vocabulary else [])
+    parts = [f"settings ({'; '.join(changed)})"] if changed else []
+    parts += ["rules"] if rules.meaning != model.rules.meaning else []
+    parts += ["data"] if data_keys(data) != data_keys(model.provenance.data) else []
+    return parts + (["vocabulary"] if vocabulary != model.vocabulary else [])
 
 
 def data_keys(data: tuple[DataFile, ...]) -> list[tuple[str, str, str]]:

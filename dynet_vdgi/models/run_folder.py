@@ -1,4 +1,5 @@
-"""The folder of a run: names that stand for files, its log, and the material that it learns from."""
+"""Names that stand for model files and rule tables: files, folders of runs, and those of the
+package."""
 
 from __future__ import annotations
 
@@ -51,8 +52,9 @@ def fast_path(path: str | Path) -> Path:
     student = Path(path) / settings.FAST_NAME
     if not student.is_file():
         raise UsageError(
-            f"{path} has no fast student: vdgi train --train FILE --out RUN keeps one in the folder "
-            "RUN, beside a universal parser; other parsers need none"
+            f"{path} has no fast student: "
+            "vdgi train --train FILE --out RUN keeps one in the folder RUN, "
+            "beside a universal parser; other parsers need none"
         )
     return student
 
@@ -62,15 +64,16 @@ def tell_of_student(model: ModelFile) -> None:
     n_sentences = model.provenance.trained_on.sentences
     if n_sentences < ENOUGH_FOR_A_STUDENT:
         logger.warning(
-            "the fast student has learnt from %s only, so it is several points less accurate: leave out "
-            "--fast, or train with text of %d sentences or more",
+            "the fast student has learnt from %s only, so it is several points less accurate: "
+            "leave out --fast, or train with text of %d sentences or more",
             count(n_sentences, "sentence"),
             ENOUGH_FOR_A_STUDENT,
         )
 
 
 def shipped(name: str) -> Path:
-    """The model file of this name that comes with the package. Raises: ModelError, there is none."""
+    """The model file of this name that comes with the package. Raises: ModelError, there is
+    none."""
     try:
         return bundled("models")[name]
     except KeyError:

@@ -66,14 +66,15 @@ class RunLog:
         if self.path is None:
             self._rows.append(row)
             return
-        kept = "what was saved before is as it was, and --resume goes on from there"
-        with writing(self.path, kept), open(self.path, "a", encoding="utf-8") as handle:
+        remedy = "what was saved before is as it was, and --resume goes on from there"
+        with writing(self.path, remedy), open(self.path, "a", encoding="utf-8") as handle:
             handle.write(json.dumps(row, ensure_ascii=False) + "\n")
             handle.flush()
             os.fsync(handle.fileno())
 
     def rows(self) -> list[dict[str, Any]]:
-        """All complete rows, except a last row that a crash cut short; warns of other damaged rows."""
+        """All complete rows, except a last row that a crash cut short; warns of other damaged
+        rows."""
         if self.path is None:
             return list(self._rows)
         if not self.path.is_file():

@@ -15,23 +15,24 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import ConfigError, ModelError, UsageError, VdgiError
 from dynet_vdgi.lexicon.vectors import Embeddings
-from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.models.model_file import load as load_model
 from dynet_vdgi.paper.settings import NeuralSettings
 from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine
+from dynet_vdgi.parser.steps import MEMORY
 from dynet_vdgi.rule_tables.estimated_rules import estimated_in
 from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.system.messages import count
-from dynet_vdgi.training.inputs import Inputs
+from dynet_vdgi.training.input_reader import InputReader
+from dynet_vdgi.training.inputs import Inputs, file_names, shown_text
+from dynet_vdgi.training.material import Material
 from dynet_vdgi.training.recipe import (
-    Preparation,
     Recipe,
-    Workplace,
+    TrainingRun,
     check_ignored,
     chosen_rules,
     no_start,
 )
-from dynet_vdgi.training.run_reader import RunReader
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -54,13 +55,14 @@ class NeuralRecipe(Recipe[NeuralSettings]):
                 "--language-facts would have no effect: rules are only counted; choose --preset best"
             )
 
-    def prepare(self, inputs: Inputs, settings: NeuralSettings) -> Preparation[NeuralSettings]:
-        reading = RunReader(settings.data)
-        rules = _rules(inputs, settings, reading)
-        material = reading.material(inputs, rules, longest_dev=settings.train.dev_max_len)
+    def prepare(
+        self, reader: InputReader, settings: NeuralSettings
+    ) -> tuple[NeuralSettings, Material]:
+        rules = _rules(reader, settings)
+        material = reader.material(rules, longest_dev=settings.train.dev_max_len)
         every = [*material.sentences, *material.trees]
-        if inputs.init:
-            vocabulary, start, settings = _initial(inputs.init, settings, every)
+        if init := reader.inputs.init:
+            vocabulary, start, settings = _initial(init, settings, every)
             material = replace(material, vocabulary=vocabulary, start=start)
         elif settings.parser.word_dim:
             vocabulary, vectors = _vocabulary(every, settings)
@@ -69,13 +71,9 @@ class NeuralRecipe(Recipe[NeuralSettings]):
         check_ignored(
             settings, has_effect=bool(settings.parser.word_dim) and "forms" in settings.data.ignore
         )
-        words = settings.words if settings.parser.word_dim else None
-        files = {"vectors": words.vectors, "clusters": words.clusters} if words else {}
-        return Preparation(settings, material, reading, files)
+        return settings, material
 
-    def learn(
-        self, prepared: Preparation[NeuralSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
+    def learn(self, run: TrainingRun[NeuralSettings]) -> ModelFile:
         """Trains the networks in all their stages. Raises: VdgiError, DyNet is missing."""
         try:
             from dynet_vdgi.paper.trainer import Trainer
@@ -85,9 +83,9 @@ class NeuralRecipe(Recipe[NeuralSettings]):
                 "pip install dyNET38, or train a perceptron, as --preset best does"
             ) from error
 
-        trainer = Trainer(prepared.settings, prepared.material, provenance, place.folder)
-        if place.checkpoint:
-            trainer.resume(place.checkpoint)
+        trainer = Trainer(run.settings, run.material, run.provenance, run.folder)
+        if run.checkpoint:
+            trainer.resume(run.checkpoint)
             logger.info("resuming after update %d", trainer.updates)
         try:
             trainer.train()
@@ -129,8 +127,9 @@ class NeuralEngine(GreedyEngine):
         return [Found(tree, np.zeros(0)) for tree in trees]
 
 
-def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> RuleSet:
+def _rules(reader: InputReader, settings: NeuralSettings) -> RuleSet:
     """The rules, with expectations counted in the training text's trees if the settings ask for it."""
+    inputs = reader.inputs
     rules = chosen_rules(inputs, settings)
     posterior = settings.posterior
     if posterior.dynamics != "off" and not len(rules):
@@ -140,12 +139,12 @@ def _rules(inputs: Inputs, settings: NeuralSettings, reading: RunReader) -> Rule
         )
     if posterior.expectations != "trees" or posterior.dynamics == "off":
         return rules
-    given = [part for part in inputs.texts.values() if part] or [inputs.trees]
-    tags = settings.data.tags
-    sentences = (sentence for part in given for sentence in part.read(tags, "required"))
-    names = [Path(name).name for part in given for name in part.names] or ["<memory>"]
-    reading.gold_trees.append("training: expectations of the rules counted in its trees")
-    return estimated_in(sentences, rules, settings.data.max_len, names, ", ".join(map(str, given)))
+    given = [text for text in inputs.texts.values() if text] or [inputs.trees]
+    sentences = (sentence for text in given for sentence in reader.sentences(text, "required"))
+    names = [Path(name).name for text in given for name in file_names(text)] or [MEMORY]
+    reader.gold_trees.append("training: expectations of the rules counted in its trees")
+    shown = ", ".join(map(shown_text, given))
+    return estimated_in(sentences, rules, settings.data.max_len, names, shown)
 
 
 def _vocabulary(

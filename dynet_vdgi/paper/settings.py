@@ -197,6 +197,12 @@ class NeuralSettings(Settings, frozen=True, tag_field="recipe", tag="neural"):
     exclusions: ClassVar[Exclusions] = _EXCLUSIONS
 
     @property
+    def files(self) -> dict[str, str]:
+        words = self.words
+        has_words = bool(self.parser.word_dim)
+        return {"vectors": words.vectors, "clusters": words.clusters} if has_words else {}
+
+    @property
     def pretrains(self) -> bool:
         """If there is a first stage."""
         return bool(self.train.updates or self.train.epochs)

@@ -20,7 +20,6 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.models import model_file
 from dynet_vdgi.models.archive import Arrays
-from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import ModelFile, Provenance
 from dynet_vdgi.models.run_log import RunLog, console_row, heading
 from dynet_vdgi.paper import lockstep, per_sentence
@@ -38,6 +37,7 @@ from dynet_vdgi.settings.settings import LOG_NAME, MODEL_NAME
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.system.progress import Bar
+from dynet_vdgi.training.material import Material
 
 SAVE_EVERY_S = 30.0
 """Evaluations closer together than this share a checkpoint; the last one always writes one."""

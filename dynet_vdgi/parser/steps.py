@@ -65,12 +65,12 @@ class StepFile(NamedTuple):
 class Steps:
     """What is done to inputs before they are parsed, and how good their tags are then.
 
-    `files`: those of the steps, by name (`archive.STEPS`). `reads_text`: standard input and files of other
-    names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in each input.
-    `noted`: for each input, the number of words in windows with TagConf=, and of wrong tags, by that.
-    `notes`: tagged words get TagConf= in MISC. `lines`: each line of raw text is a sentence.
-    `skips_faulty`: faulty sentences are handed on as they are, for a parser that copies them; by what `heads`
-    must hold, see `reading.read`.
+    `files`: those of the steps, by name (`archive.STEPS`). `reads_text`: standard input and files
+    of other names than .txt and .conllu are raw text, too. `tagged`: the number of words tagged in
+    each input. `noted`: for each input, the number of words in windows with TagConf=, and of wrong
+    tags, by that. `notes`: tagged words get TagConf= in MISC. `lines`: each line of raw text is a
+    sentence. `skips_faulty`: faulty sentences are handed on as they are, for a parser that copies
+    them; by what `heads` must hold, see `reading.read`.
     """
 
     files: Mapping[str, StepFile] = field(default_factory=dict)
@@ -87,18 +87,20 @@ class Steps:
         cls,
         path: AnyPath,
         model: ModelFile,
-        said: Mapping[str, str | None],
+        replacements: Mapping[str, str | None],
         *,
         retag: bool = False,
         notes: bool = False,
         lines: bool = False,
     ) -> Steps:
-        """The steps of a model at a path; `said` names other files, which replace its own."""
-        own = {
+        """The steps of a model at a path; `replacements` names files to use instead, or None."""
+        inside = {
             name: StepFile(f"{path}: {name}.zip", content) for name, content in model.steps.items()
         }
-        others = {name: step_file(name, file) for name, file in said.items() if file is not None}
-        steps = cls(own | others, "tokeniser" in others, retag, notes=notes, lines=lines)
+        others = {
+            name: step_file(name, file) for name, file in replacements.items() if file is not None
+        }
+        steps = cls(inside | others, "tokeniser" in others, retag, notes=notes, lines=lines)
         for name in others:
             getattr(steps, name)  # so that a bad file is found out here
         return steps
@@ -131,9 +133,9 @@ class Steps:
             n_guessed, n_wrong = n_guessed + n_noted, n_wrong + wrong
             if n_tagged := self.tagged.get(name):
                 assert self.tagger is not None
-                known = self.tagger.accuracy
+                accuracy = self.tagger.accuracy
                 n_guessed += n_tagged
-                n_wrong += n_tagged * (1 - (OF_A_LIST if known is None else known))
+                n_wrong += n_tagged * (1 - (OF_A_LIST if accuracy is None else accuracy))
         # More words may have been read than these, because windows are read as a whole.
         return 1 - n_wrong / max(1, n_guessed, n_words)
 
@@ -167,8 +169,8 @@ class Steps:
         Raises: DataError, an input is malformed, not UTF-8, or has no sentences.
         """
         for is_missing, group in groupby(self._tokenised(names), self._lack_tags):
-            found = chain.from_iterable(group)
-            yield from self._tagged(found) if is_missing else found
+            sentences = chain.from_iterable(group)
+            yield from self._tagged(sentences) if is_missing else sentences
 
     def _tokenised(self, names: Iterable[AnyPath]) -> Iterator[list[Block]]:
         n_sentences, every = 0, list(names)
@@ -195,7 +197,7 @@ class Steps:
         if self.retag or not any("TagConf=" in line for line in lines):
             return
         wrong = sum(
-            1 - float(found[1]) for line in lines for found in _TAG_CONFIDENCE.finditer(line)
+            1 - float(match[1]) for line in lines for match in _TAG_CONFIDENCE.finditer(line)
         )
         n_words, before = self.noted.get(window[0].path, (0, 0.0))
         self.noted[window[0].path] = (
@@ -275,12 +277,12 @@ def step_file(name: str, path: AnyPath) -> StepFile:
 
     Raises: ModelError, the folder has no model, or the model is damaged.
     """
-    found = model_path(os.fspath(path))
-    if found.is_file() and zipfile.is_zipfile(found):
-        with opened(found) as archive:
+    file = model_path(os.fspath(path))
+    if file.is_file() and zipfile.is_zipfile(file):
+        with opened(file) as archive:
             if f"{name}.zip" in archive.names:
-                return StepFile(f"{found}: {name}.zip", archive.read(f"{name}.zip"))
-    return StepFile(str(found))
+                return StepFile(f"{file}: {name}.zip", archive.read(f"{name}.zip"))
+    return StepFile(str(file))
 
 
 def description(path: AnyPath) -> list[tuple[str, str]] | None:
@@ -314,11 +316,11 @@ def contents(paths: Mapping[str, AnyPath | None]) -> dict[str, bytes]:
 
     Raises: ModelError, a file is damaged, missing, or of another kind.
     """
-    found = {}
+    by_step = {}
     for name, path in paths.items():
         if path is None:
             continue
         file = step_file(name, path)
         loaded(name, path)  # refused if it cannot be used
-        found[name] = Path(file.path).read_bytes() if file.content is None else file.content
-    return found
+        by_step[name] = Path(file.path).read_bytes() if file.content is None else file.content
+    return by_step

@@ -50,8 +50,7 @@ from dynet_vdgi.few_trees.word_perceptron import (
 from dynet_vdgi.few_trees.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.models.archive import Arrays
-from dynet_vdgi.models.model_file import ModelFile, Provenance
-from dynet_vdgi.models.model_file import save as save_model
+from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.parser import given_heads
 from dynet_vdgi.parser.confidence import (
     CALIBRATION_SENTENCES,
@@ -66,7 +65,6 @@ from dynet_vdgi.parser.student_engine import StudentEngine
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.settings.settings import (
     FAST_NAME,
-    MODEL_NAME,
     ONLY_TREES,
     DmvSettings,
     Exclusions,
@@ -77,17 +75,17 @@ from dynet_vdgi.settings.settings import (
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.gold_trees import n_free
+from dynet_vdgi.training.input_reader import InputReader
 from dynet_vdgi.training.inputs import Inputs
+from dynet_vdgi.training.material import Material
 from dynet_vdgi.training.recipe import (
-    Preparation,
     Recipe,
-    Workplace,
+    TrainingRun,
     base_of,
     check_ignored,
     chosen_rules,
 )
 from dynet_vdgi.training.relation_arrays import label_arrays
-from dynet_vdgi.training.run_reader import RunReader
 from dynet_vdgi.training.taught import TaughtText, teach, teacher_of_kind
 from dynet_vdgi.unsupervised.teacher import Base
 
@@ -119,16 +117,16 @@ class FewTrees:
 
         Args:
             base: the rule table, or a universal parser.
-            unsupervised: marginals (n + 1, n) of the text's sentences by a teacher that saw no tree; without
-                them the CRF alone makes the silver trees.
+            unsupervised: marginals (n + 1, n) of the text's sentences by a teacher that saw no
+                tree; without them the CRF alone makes the silver trees.
 
         Raises: VdgiError, there is neither text nor a tree within the length limits; ValueError,
         the arguments do not fit together.
         """
         lesson = self._lesson(text, trees, unsupervised)
-        known, votes = lesson[0], lesson[2]
-        self.crf.fit(known, base)
-        self.share = share_of_unsupervised(n_known_heads(known), self.trust) if votes else 0.0
+        gold, votes = lesson[0], lesson[2]
+        self.crf.fit(gold, base)
+        self.share = share_of_unsupervised(n_known_heads(gold), self.trust) if votes else 0.0
         self._teach(*lesson)
         return self
 
@@ -164,7 +162,8 @@ class FewTrees:
         )
 
     def _teach(self, gold: list[Sentence], text: list[Sentence], votes: list[Floats]) -> None:
-        """What the CRF teaches when it has learnt: the student, and the calibration of what parses."""
+        """What the CRF teaches when it has learnt: the student, and the calibration of what
+        parses."""
         sentences = text if self.student else text[:CALIBRATION_SENTENCES]
         marginals = votes[: len(sentences)]
         if self.share < 1.0:
@@ -184,16 +183,16 @@ class FewTrees:
             shift = SHIFT_WITH_TREES if gold or self.has_seen_trees else SHIFT_WITHOUT_TREES
             tags = [s.tags for s in sample]
             self.calibration = Calibration.fit(
-                tags, self._found(sample), marginals[: len(sample)], shift
+                tags, self._trees_with_margins(sample), marginals[: len(sample)], shift
             )
 
-    def _found(
+    def _trees_with_margins(
         self, sentences: Sequence[Sentence], *, keep_heads: bool = False
     ) -> list[tuple[tuple[int, ...], Floats]]:
         """Trees and margins of what parses."""
         if self.student is None:
-            found = find(CrfEngine(self.crf), sentences, keep_heads=keep_heads, margins=True)
-            return [(each.heads, each.margins) for each in found]
+            parsed = find(CrfEngine(self.crf), sentences, keep_heads=keep_heads, margins=True)
+            return [(each.heads, each.margins) for each in parsed]
         trees = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
         return [(tree.heads or (), margins) for tree, margins in trees]
 
@@ -222,15 +221,15 @@ class FewTrees:
         for sentence in sentences if keep_heads else ():
             if sentence.heads and (reason := given_heads.conflict(sentence.heads)):
                 raise given_heads.KeepError(reason)
-        found = self._found(sentences, keep_heads=keep_heads)
-        return [replace(sentence, heads=heads) for sentence, (heads, _) in zip(sentences, found)]
+        trees = self._trees_with_margins(sentences, keep_heads=keep_heads)
+        return [replace(sentence, heads=heads) for sentence, (heads, _) in zip(sentences, trees)]
 
     def confidences(self, sentences: Sequence[Sentence]) -> list[tuple[Sentence, Floats]]:
         """The sentences with trees, and the probability (n,) that each word's head is right."""
         if self.calibration is None:
             raise VdgiError("confidence needs text that the parser was trained on")
-        found = self._found(sentences)
-        trees, margins = [heads for heads, _ in found], [row for _, row in found]
+        parsed = self._trees_with_margins(sentences)
+        trees, margins = [heads for heads, _ in parsed], [row for _, row in parsed]
         sure = self.calibration(self.calibration.arcs([s.tags for s in sentences], trees, margins))
         rows = np.split(sure, np.cumsum([len(tree) for tree in trees])[:-1])
         return [(replace(s, heads=tree), row) for s, tree, row in zip(sentences, trees, rows)]
@@ -238,8 +237,8 @@ class FewTrees:
 
 def _amount(tree: Sentence) -> float:
     """The weight of a tree, between a silver and a gold tree's by the share of given heads."""
-    known = n_known_heads([tree]) / len(tree)
-    return 1.0 + (GOLD_AMOUNT - 1.0) * known
+    share = n_known_heads([tree]) / len(tree)
+    return 1.0 + (GOLD_AMOUNT - 1.0) * share
 
 
 logger = logging.getLogger("dynet_vdgi")
@@ -297,13 +296,14 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
         super().check(inputs, settings)
         if not inputs.trees:
             raise UsageError(
-                "the recipe few-trees learns from trees: name them with --trees FILE, or leave the recipe out"
+                "the recipe few-trees learns from trees: name them with --trees FILE, "
+                "or leave the recipe out"
             )
         teacher_of_kind(settings.teacher, settings.seed)
         if len(inputs.texts) > 1:
             raise UsageError(
-                "--trees needs a single language: name its text with --train, and train one parser for each "
-                "language that has trees"
+                "--trees needs a single language: name its text with --train, "
+                "and train one parser for each language that has trees"
             )
 
     def idle(
@@ -312,41 +312,52 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
         # Not known until the files are read: a file of trees may hold sentences without trees.
         return super().idle(inputs, settings, has_text=True if has_text is None else has_text)
 
-    def prepare(self, inputs: Inputs, settings: FewTreesSettings) -> Preparation[FewTreesSettings]:
-        reading, rules = RunReader(settings.data), chosen_rules(inputs, settings)
-        material = reading.material(inputs, rules, longest_partial=settings.crf.max_len)
+    def prepare(
+        self, reader: InputReader, settings: FewTreesSettings
+    ) -> tuple[FewTreesSettings, Material]:
+        rules = chosen_rules(reader.inputs, settings)
+        material = reader.material(rules, longest_partial=settings.crf.max_len)
         check_ignored(settings, has_effect=True)
         if settings.is_universal:  # what it starts from knows all tags of UD
             tags = tuple(sorted({*material.vocabulary.tags, *UD_TAGS}))
             material = replace(material, vocabulary=Vocabulary(tags))
-        return Preparation(settings, material, reading)
+        return settings, material
 
-    def learn(
-        self, prepared: Preparation[FewTreesSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
-        settings, material = prepared.settings, prepared.material
+    def learn(self, run: TrainingRun[FewTreesSettings]) -> ModelFile:
+        settings, material = run.settings, run.material
         lesson = TaughtText()
         if material.sentences:
-            own = {"with_trees": False, "with_marginals": True}
-            lesson = teach(material, settings.teacher, seed=settings.seed, log=place.log, **own)
+            lesson = teach(
+                material,
+                settings.teacher,
+                seed=settings.seed,
+                with_trees=False,
+                with_marginals=True,
+                log=run.log,
+            )
         clock = time.process_time()
         prior = lesson.prior or Prior.of_text(material.rules, material.trees)
         base = lesson.base or teacher_of_kind(settings.teacher, settings.seed).start(
             material.trees, prior
         )
-        known = material.sentences, material.trees
-        learner = settings.learner().fit(*known, base, lesson.marginals)
+        sentences = material.sentences
+        learner = settings.learner().fit(sentences, material.trees, base, lesson.marginals)
         fast = None
-        if settings.is_universal and place.folder:
-            fast = learner.with_student(settings.student(), *known, lesson.marginals)
+        if settings.is_universal and run.folder:
+            fast = learner.with_student(
+                settings.student(), sentences, material.trees, lesson.marginals
+            )
         seconds = time.process_time() - clock
-        trees, text = count(len(material.trees), "tree"), count(len(material.sentences), "sentence")
+        trees, text = count(len(material.trees), "tree"), count(len(sentences), "sentence")
         logger.info(
             "parser with words: %s, text of %s, %.1f CPU s with compiling", trees, text, seconds
         )
         n_words, n = sum(map(len, material.trees)), n_free(material.trees)
         free = f", {n} of {count(n_words, 'head')} free" if n else ""
-        gold_trees, dev_dda = [*provenance.gold_trees, f"training: {trees} learnt from{free}"], None
+        gold_trees, dev_dda = (
+            [*run.provenance.gold_trees, f"training: {trees} learnt from{free}"],
+            None,
+        )
         if material.dev:
             dev_dda = score(
                 material.dev, [tree.heads or () for tree in learner.predict(material.dev)]
@@ -359,10 +370,10 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
             "share_of_teacher": round(learner.share, 4),
             "cpu_s": round(seconds, 2),
         }
-        place.log.append(row)
-        told = material.trees, prior, material.punctuation
-        labels, text_json = label_arrays(*told, base.log_p), prior.text.to_json()
-        provenance = provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda)
+        run.log.append(row)
+        relations = material.trees, prior, material.punctuation
+        labels, text_json = label_arrays(*relations, base.log_p), prior.text.to_json()
+        provenance = run.provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda)
 
         def model_with(*arrays: Mapping[str, Any]) -> ModelFile:
             parameters = {name: array for some in arrays for name, array in some.items()}
@@ -370,12 +381,10 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
             return ModelFile(provenance, settings, vocabulary, rules, parameters, text=text_json)
 
         model = model_with(*_arrays(learner), learner.crf.arrays(), base.arrays(), labels)
-        if place.folder:
-            if fast:
-                path = place.folder / FAST_NAME
-                save_model(path, model_with(*_arrays(fast), label_arrays(*told)))
-                logger.info("fast student: %s", path)
-            save_model(place.folder / MODEL_NAME, model)
+        if fast and run.folder:
+            run.save(model_with(*_arrays(fast), label_arrays(*relations)), FAST_NAME)
+            logger.info("fast student: %s", run.folder / FAST_NAME)
+        run.save(model)
         return model
 
     def engine(self, model: ModelFile) -> Engine:
@@ -396,7 +405,8 @@ class FewTreesRecipe(Recipe[FewTreesSettings]):
 
 
 def _arrays(learner: FewTrees) -> Iterator[Arrays]:
-    """The arrays of what parses besides the CRF: the student, if there is one, and the calibration."""
+    """The arrays of what parses besides the CRF: the student, if there is one, and the
+    calibration."""
     for part in (learner.student, learner.calibration):
         if part is not None:
             yield part.arrays()

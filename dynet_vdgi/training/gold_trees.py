@@ -10,6 +10,7 @@ from dynet_vdgi.conllu import guess_marks
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import DataError, VdgiError
+from dynet_vdgi.parser.steps import MEMORY
 from dynet_vdgi.relations.inventory import check, own_relations
 from dynet_vdgi.rule_tables.tag_warnings import check_known
 from dynet_vdgi.system.messages import count
@@ -68,21 +69,21 @@ def tell_of_relations(trees: Sequence[Sentence]) -> None:
 
     Raises: DataError, a relation is not allowed in CoNLL-U, or there are too many.
     """
-    known = set[str]()
+    relations = set[str]()
     for tree in trees:
-        new = {deprel for deprel in tree.deprels if deprel != "_"} - known
+        new = {deprel for deprel in tree.deprels if deprel != "_"} - relations
         try:
             if new:
-                known |= new
-                check(known)
+                relations |= new
+                check(relations)
         except VdgiError as error:
-            path, line = (tree.source.path, tree.source.line) if tree.source else ("<memory>", None)
+            path, line = (tree.source.path, tree.source.line) if tree.source else (MEMORY, None)
             raise DataError(path, line, str(error)) from None
-    own = own_relations(tree.deprels for tree in trees)
-    if own:
-        counted = count(len(own), "relation")
-        are = "is" if len(own) == 1 else "are"
-        listed = _listed(f"{name} ({n:,})" for name, n in own.most_common())
+    others = own_relations(tree.deprels for tree in trees)
+    if others:
+        counted = count(len(others), "relation")
+        are = "is" if len(others) == 1 else "are"
+        listed = _listed(f"{name} ({n:,})" for name, n in others.most_common())
         logger.info(
             "%s of the trees %s not of UD 2, learnt as in the file: %s", counted, are, listed
         )
@@ -93,14 +94,14 @@ def tell_of_tags(trees: Sequence[Sentence], texts: Mapping[str, Sequence[Sentenc
 
     Raises: DataError, the texts have none of them.
     """
-    known = {tag for text in texts.values() for sentence in text for tag in sentence.tags}
-    if not known:
+    text_tags = {tag for text in texts.values() for sentence in text for tag in sentence.tags}
+    if not text_tags:
         return
     times = Counter(tag for tree in trees for tag in tree.tags)
     source = trees[0].source if trees else None
     hint = "trees need the tags of the text"
-    check_known(times, known, source.path if source else "<memory>", hint)
-    lacking = Counter({tag: n for tag, n in times.items() if tag not in known})
+    check_known(times, text_tags, source.path if source else MEMORY, hint)
+    lacking = Counter({tag: n for tag, n in times.items() if tag not in text_tags})
     if lacking.total() > WORTH_TELLING * times.total():
         tags = "tag" if len(lacking) == 1 else "tags"
         do = "does" if len(lacking) == 1 else "do"

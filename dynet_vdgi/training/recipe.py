@@ -7,84 +7,49 @@ To add one, write a module with a `Settings` type and a `Recipe`, and register i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, UsageError
-from dynet_vdgi.models.model_file import Amount, ModelFile, Provenance
+from dynet_vdgi.models.model_file import ModelFile, Provenance
+from dynet_vdgi.models.model_file import save as save_model
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
 from dynet_vdgi.settings.bundled import rules_path
-from dynet_vdgi.settings.settings import Settings
+from dynet_vdgi.settings.settings import MODEL_NAME, Settings
 from dynet_vdgi.training.inputs import Inputs
+from dynet_vdgi.training.material import Material
 
 if TYPE_CHECKING:
-    from dynet_vdgi.models.material import Material
     from dynet_vdgi.parser.engine import Engine, ScoringEngine
-    from dynet_vdgi.training.run_reader import RunReader
+    from dynet_vdgi.training.input_reader import InputReader
     from dynet_vdgi.unsupervised.teacher import Base
 
 SomeSettings = TypeVar("SomeSettings", bound=Settings)
 
 
 @dataclass
-class Preparation(Generic[SomeSettings]):
-    """Prepared inputs: the material, the settings completed from the files, and a record of what
-    was done."""
+class TrainingRun(Generic[SomeSettings]):
+    """One run: what it learns from and with which settings, how its model is made, and where it
+    writes.
+
+    The settings are completed from the files. `provenance` is what is certain before learning.
+    Without a `folder` nothing is written. `checkpoint` is an unfinished model of this run.
+    """
 
     settings: SomeSettings
     material: Material
-    reading: RunReader
-    # files that the settings name, by their role
-    files: Mapping[str, str] = field(default_factory=dict)
-
-    def provenance(self, inputs: Inputs, preset: str, command: Sequence[str]) -> Provenance:
-        """How the model is made, as far as is known before learning."""
-        from dynet_vdgi.conllu.protocols import protocol_of
-
-        material, settings = self.material, self.settings
-        protocol = protocol_of(settings.data.protocol)
-        sections = settings.sections.values()
-        named = {role: name for section in sections for role, name in section.files.items()}
-        gold_trees = [
-            *self.reading.gold_trees,
-            *(line for each in sections for line in each.gold_trees),
-        ]
-        return Provenance.now(
-            command=tuple(command),
-            preset=preset,
-            seed=settings.seed,
-            recipe=settings.recipe,
-            protocol=f"{protocol.name}: {protocol.description}",
-            gold_trees=tuple(dict.fromkeys(gold_trees)),
-            data=inputs.files({**self.files, **named}),
-            trained_on=amount([*material.sentences, *material.trees]),
-            dropped=tuple(self.reading.dropped),
-            languages={label: amount(text) for label, text in material.texts.items() if label},
-            facts=tuple(
-                f"{label}: {name} = {fact}".removeprefix(": ")
-                for label, facts in material.facts.items()
-                for name, fact in facts.items()
-            ),
-        )
-
-
-def amount(sentences: Sequence[Sentence]) -> Amount:
-    """How much text these sentences are."""
-    return Amount(len(sentences), sum(map(len, sentences)))
-
-
-@dataclass(frozen=True)
-class Workplace:
-    """Where a recipe learns: its log, the run's folder (if any) and an unfinished model of this
-    run."""
-
-    log: RunLog
+    provenance: Provenance
     folder: Path | None = None
+    log: RunLog = field(default_factory=RunLog)
     checkpoint: ModelFile | None = None
+
+    def save(self, model: ModelFile, name: str = MODEL_NAME) -> None:
+        """Writes a model into the folder, if there is one. Raises: ModelError, see
+        `model_file.save`."""
+        if self.folder:
+            save_model(self.folder / name, model)
 
 
 class Recipe(ABC, Generic[SomeSettings]):
@@ -114,7 +79,8 @@ class Recipe(ABC, Generic[SomeSettings]):
             raise no_start(inputs.init)
         if inputs.treebanks:
             raise UsageError(
-                "--treebank makes a universal parser: use --preset universal, without text and --trees"
+                "--treebank makes a universal parser: use --preset universal, "
+                "without text and --trees"
             )
         if inputs.facts or inputs.without:
             inputs.check_facts(self.idle(inputs, settings).get("rules"))
@@ -135,17 +101,15 @@ class Recipe(ABC, Generic[SomeSettings]):
         )
 
     @abstractmethod
-    def prepare(self, inputs: Inputs, settings: SomeSettings) -> Preparation[SomeSettings]:
-        """Reads everything a run needs.
+    def prepare(self, reader: InputReader, settings: SomeSettings) -> tuple[SomeSettings, Material]:
+        """Reads everything a run needs; the settings come back completed from the files.
 
         Raises: DataError, a file is malformed, or contains nothing to train on; ConfigError,
         ModelError, rules, vectors, clusters or the model to start from are at fault.
         """
 
     @abstractmethod
-    def learn(
-        self, prepared: Preparation[SomeSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
+    def learn(self, run: TrainingRun[SomeSettings]) -> ModelFile:
         """The finished model, which is also written to the folder, if there is one."""
 
     @abstractmethod
@@ -153,7 +117,8 @@ class Recipe(ABC, Generic[SomeSettings]):
         """The engine that parses with the model. Raises: ModelError, its parameters do not fit."""
 
     def exact(self, model: ModelFile) -> ScoringEngine:
-        """The distribution over trees that the parser learnt from. Raises: UsageError, it has none."""
+        """The distribution over trees that the parser learnt from. Raises: UsageError, it has
+        none."""
         raise UsageError(NO_DISTRIBUTION)
 
 
@@ -196,6 +161,7 @@ def check_ignored(settings: Settings, *, has_effect: bool) -> None:
         )
     if ignored and not has_effect:
         raise ConfigError(
-            "config: 'data.ignore' would have no effect: neither the parser nor its rules look at more than "
-            "tags; leave it out, or set rules=best, for example"
+            "config: 'data.ignore' would have no effect: "
+            "neither the parser nor its rules look at more than tags; "
+            "leave it out, or set rules=best, for example"
         )

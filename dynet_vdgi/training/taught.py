@@ -17,9 +17,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError, UsageError
 from dynet_vdgi.few_trees.word_perceptron import PREFIX as STUDENT
 from dynet_vdgi.few_trees.word_perceptron import WordParserSettings, WordPerceptron
-from dynet_vdgi.models.material import Material
-from dynet_vdgi.models.model_file import ModelFile, Provenance, of_earlier_version
-from dynet_vdgi.models.model_file import save as save_model
+from dynet_vdgi.models.model_file import ModelFile, of_earlier_version
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.parser.confidence import (
     CALIBRATION_SENTENCES,
@@ -31,7 +29,6 @@ from dynet_vdgi.rule_tables.explanation import idle_facts
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.settings.registry import TEACHERS
 from dynet_vdgi.settings.settings import (
-    MODEL_NAME,
     ONLY_TREES,
     DmvSettings,
     Exclusions,
@@ -41,10 +38,10 @@ from dynet_vdgi.settings.settings import (
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.inputs import Inputs
+from dynet_vdgi.training.material import Material
 from dynet_vdgi.training.recipe import (
-    Preparation,
     Recipe,
-    Workplace,
+    TrainingRun,
     base_of,
     check_ignored,
     chosen_rules,
@@ -55,6 +52,7 @@ if TYPE_CHECKING:
     from dynet_vdgi.models.archive import Arrays
     from dynet_vdgi.parser.crf_engine import CrfEngine
     from dynet_vdgi.parser.engine import Engine
+    from dynet_vdgi.training.input_reader import InputReader
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -99,7 +97,7 @@ def teach(
     calibration. The log reports the measurements of each text and how its teacher learnt.
     """
     trees: list[list[Sentence]] = []
-    known: list[tuple[Prior, Base]] = []
+    starts: list[tuple[Prior, Base]] = []
     marginals: list[Floats] = []
     votes: list[tuple[Sentence, Floats]] = []
     n_texts = sum(map(bool, material.texts.values()))
@@ -114,10 +112,10 @@ def teach(
             logger.warning("%s%s", f"{language}: " if language else "", message)
         teacher = teacher_of_kind(settings, seed).fit(text, prior)
         if with_trees:
-            heads, said = teacher.heads_and_votes(text, n_votes // n_texts)
+            heads, votes_of_text = teacher.heads_and_votes(text, n_votes // n_texts)
             trees.append([replace(s, heads=tree, source=None) for s, tree in zip(text, heads)])
-            votes += said
-        known.append((prior, teacher.start(text, prior)))
+            votes += votes_of_text
+        starts.append((prior, teacher.start(text, prior)))
         if with_marginals:
             marginals += teacher.marginals(text)
         seconds = time.process_time() - start
@@ -130,13 +128,13 @@ def teach(
         label = f"{language}: " if language else ""
         message = "%steacher: %s, %s, %.1f CPU s with compiling"
         logger.info(message, label, teacher.name, count(len(text), "sentence"), seconds)
-    alone: tuple[Prior | None, Base | None] = known[0] if len(known) == 1 else (None, None)
+    alone: tuple[Prior | None, Base | None] = starts[0] if len(starts) == 1 else (None, None)
     return TaughtText(balanced(trees), marginals, *alone, votes)
 
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
     """The prior's findings in a text, with facts and without."""
-    statistics, told = prior.statistics, prior.text.told
+    statistics, facts = prior.statistics, prior.text.told
     row: dict[str, Any] = {
         "phase": "text",
         "language": language,
@@ -146,8 +144,8 @@ def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str
         "is_mirrored": statistics.is_mirrored,
         **_measured(prior),
     }
-    if told:
-        row["facts"] = {name: [fact.value, fact.cases] for name, fact in told.items()}
+    if facts:
+        row["facts"] = {name: [fact.value, fact.cases] for name, fact in facts.items()}
         row["text_alone"] = _measured(Prior.of_text(prior.rules, text))
     return row
 
@@ -211,32 +209,16 @@ class Taught(Recipe[TaughtSettings]):
                 "a perceptron learns from trees: set teacher.kind=dmv, or name --trees FILE"
             )
 
-    def prepare(self, inputs: Inputs, settings: TaughtSettings) -> Preparation[TaughtSettings]:
-        from dynet_vdgi.training.run_reader import RunReader
-
-        reading = RunReader(settings.data)
-        material = reading.material(inputs, chosen_rules(inputs, settings), is_lean=True)
+    def prepare(
+        self, reader: InputReader, settings: TaughtSettings
+    ) -> tuple[TaughtSettings, Material]:
+        material = reader.material(chosen_rules(reader.inputs, settings), is_lean=True)
         check_ignored(settings, has_effect=True)
-        return Preparation(settings, material, reading)
+        return settings, material
 
-    def learn(
-        self, prepared: Preparation[TaughtSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
-        settings, material = prepared.settings, prepared.material
-        lesson = TaughtText()
-        if settings.teacher.teaches and material.sentences:
-            lesson = teach(
-                material,
-                settings.teacher,
-                seed=settings.seed,
-                n_votes=CALIBRATION_SENTENCES,
-                log=place.log,
-            )
-        # frees its texts, which are no longer needed
-        material = prepared.material = replace(material, texts={})
-        model = learn_student(lesson, material, settings, provenance, place.log)
-        if place.folder:
-            save_model(place.folder / MODEL_NAME, model)
+    def learn(self, run: TrainingRun[TaughtSettings]) -> ModelFile:
+        model = taught_student(run)
+        run.save(model)
         return model
 
     def engine(self, model: ModelFile) -> Engine:
@@ -254,24 +236,35 @@ class Taught(Recipe[TaughtSettings]):
         return CrfEngine(ArcCrf(feats=False, words=False, log2_buckets=1).fit([], base_of(model)))
 
 
-def learn_student(
-    lesson: TaughtText,
-    material: Material,
-    settings: TaughtSettings,
-    provenance: Provenance,
-    log: RunLog,
-) -> ModelFile:
-    """A model with a perceptron that has learnt the trees of a lesson, and gold ones, if there are
-    any."""
+def taught_student(run: TrainingRun[TaughtSettings]) -> ModelFile:
+    """A model with a perceptron that has learnt a teacher's trees of the text, and gold ones, if
+    there are any. The run gives up its text."""
+    settings = run.settings
+    lesson = TaughtText()
+    if settings.teacher.teaches and run.material.sentences:
+        lesson = teach(
+            run.material,
+            settings.teacher,
+            seed=settings.seed,
+            n_votes=CALIBRATION_SENTENCES,
+            log=run.log,
+        )
+    run.material = replace(run.material, texts={})  # which takes much memory
+    return _student_of(lesson, run)
+
+
+def _student_of(lesson: TaughtText, run: TrainingRun[TaughtSettings]) -> ModelFile:
+    """A model with a perceptron that has learnt the trees of a lesson, and gold ones."""
     from dynet_vdgi.evaluation.attachment import score
     from dynet_vdgi.training.relation_arrays import label_arrays
 
+    material, settings = run.material, run.settings
     start = time.process_time()
     trees = [*lesson.trees, *material.trees]
     student = WordPerceptron(settings.parser, seed=settings.seed).fit(trees)
     seconds = time.process_time() - start
     logger.info("perceptron: %s, %.1f CPU s with compiling", count(len(trees), "tree"), seconds)
-    gold_trees = list(provenance.gold_trees)
+    gold_trees = list(run.provenance.gold_trees)
     if material.trees:
         gold_trees.append(f"training: {count(len(material.trees), 'tree')} learnt from")
     dev_dda = None
@@ -281,15 +274,17 @@ def learn_student(
         logger.info("dev DDA %.3f", dev_dda)
     agreement = _agreement(lesson.trees, student)
     row = {"phase": "student", "trees": len(trees), "agreement": agreement, "dev_dda": dev_dda}
-    log.append({**row, "cpu_s": round(seconds, 2)})
+    run.log.append({**row, "cpu_s": round(seconds, 2)})
     calibration: Arrays = {}
     if lesson.votes:
         sentences, marginals = zip(*lesson.votes)
         shift = SHIFT_WITH_TREES if settings.teacher.gold_trees else SHIFT_WITHOUT_TREES
-        found = [(tree.heads or (), own) for tree, own in student.predict_with_margins(sentences)]
-        calibration = Calibration.fit([s.tags for s in sentences], found, marginals, shift).arrays()
+        tags = [sentence.tags for sentence in sentences]
+        parsed = student.predict_with_margins(sentences)
+        trees_with_margins = [(tree.heads or (), margins) for tree, margins in parsed]
+        calibration = Calibration.fit(tags, trees_with_margins, marginals, shift).arrays()
     return ModelFile(
-        provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda),
+        run.provenance.with_(gold_trees=tuple(gold_trees), dev_dda=dev_dda),
         settings,
         material.vocabulary,
         material.rules,

@@ -15,28 +15,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import Vocabulary, build_vocabulary
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.models.model_file import ModelFile, OtherTreebank, Provenance
 from dynet_vdgi.models.model_file import load as load_model
-from dynet_vdgi.models.model_file import save as save_model
 from dynet_vdgi.models.run_folder import model_path, shipped
 from dynet_vdgi.rule_tables.rules import RuleSet, load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.settings.settings import FAST_NAME, MODEL_NAME, Exclusions, Settings
+from dynet_vdgi.settings.settings import FAST_NAME, Exclusions, Settings
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.training.inputs import Inputs
-from dynet_vdgi.training.recipe import Preparation, Recipe, Workplace, amount, check_ignored
+from dynet_vdgi.training.material import Material
+from dynet_vdgi.training.recipe import Recipe, TrainingRun, check_ignored
 from dynet_vdgi.universal.encoding import TAGS
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.scorer import Scorer
 
 if TYPE_CHECKING:
     from dynet_vdgi.models.archive import Arrays
-    from dynet_vdgi.models.material import Material
     from dynet_vdgi.parser.universal_engine import UniversalEngine
+    from dynet_vdgi.training.input_reader import InputReader
     from dynet_vdgi.universal.learn.learning import GoldTreebank
 
 logger = logging.getLogger("dynet_vdgi")
@@ -51,7 +50,10 @@ _NO_TREE = "learnt from {} of {}; no tree of yours"
 
 _BEST = "--preset best"
 
-_NO_RULES = f"the universal parser measures a text under its model's table and takes no rule table; {_BEST} takes one"
+_NO_RULES = (
+    "the universal parser measures a text under its model's table and takes no rule table; "
+    f"{_BEST} takes one"
+)
 
 _NO_TEXT = "there is no text, only treebanks, whose longest sentence is learning.longest"
 
@@ -76,11 +78,14 @@ class UniversalSettings(Settings, frozen=True, tag_field="recipe", tag="universa
         return {"teacher": {"kind": "universal"}, "data": {"max_len": 40}}
 
 
-@dataclass
-class _PreparedUniversal(Preparation[UniversalSettings]):
-    start: ModelFile | None = None  # whose weights are taken; None: new ones are learnt from
+@dataclass(frozen=True)
+class _UniversalMaterial(Material):
+    """A text with the model whose weights are taken, or else treebanks from which new ones are
+    learnt."""
+
+    model: ModelFile | None = None
+    model_name: str = SHIPPED
     treebanks: Sequence[GoldTreebank] = ()
-    start_name: str = SHIPPED
     tag_accuracy: float = 1.0  # of the text
 
 
@@ -105,8 +110,8 @@ class Universal(Recipe[UniversalSettings]):
         check_ignored(settings, has_effect=True)
         if inputs.treebanks and inputs.has_text:
             raise UsageError(
-                "--treebank learns a new universal parser, which needs no text: leave out --train; then "
-                "measure a text with --preset universal --train FILE --init RUN"
+                "--treebank learns a new universal parser, which needs no text: leave out --train; "
+                "then measure a text with --preset universal --train FILE --init RUN"
             )
         if inputs.treebanks and inputs.init:
             raise UsageError(
@@ -120,8 +125,8 @@ class Universal(Recipe[UniversalSettings]):
             )
         if sum(map(bool, inputs.texts.values())) > 1:
             raise UsageError(
-                "a universal parser is for one language: train one for each --language, or one for all with "
-                + _BEST
+                "a universal parser is for one language: "
+                f"train one for each --language, or one for all with {_BEST}"
             )
 
     def idle(
@@ -135,49 +140,25 @@ class Universal(Recipe[UniversalSettings]):
         return idle
 
     def prepare(
-        self, inputs: Inputs, settings: UniversalSettings
-    ) -> Preparation[UniversalSettings]:
-        from dynet_vdgi.training.run_reader import RunReader
-
-        reading = RunReader(settings.data)
-        if inputs.treebanks:
-            from dynet_vdgi.universal.learn.learning import GoldTreebank, check
-
-            pairs = inputs.treebanks.items()
-            treebanks = [
-                GoldTreebank(label, reading.other_language(given, label)) for label, given in pairs
-            ]
-            check(treebanks, settings.learning)
-            trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
-            material = _material({}, _vocabulary(), trees, reading.dev(inputs.dev))
-            return _PreparedUniversal(settings, material, reading, treebanks=treebanks)
-        texts = reading.texts(inputs, is_lean=True)
-        dev = reading.dev(inputs.dev)
-        start = _start(inputs.init)
+        self, reader: InputReader, settings: UniversalSettings
+    ) -> tuple[UniversalSettings, Material]:
+        if reader.inputs.treebanks:
+            return settings, _treebanks(reader, settings)
         settings = msgspec.structs.replace(settings, learning=LearningSettings(updates=0))
-        material = _material(texts, start.vocabulary, [], dev)
-        n_words = sum(map(len, material.sentences))
-        return _PreparedUniversal(
-            settings,
-            material,
-            reading,
-            {},
-            start,
-            start_name=inputs.init or SHIPPED,
-            tag_accuracy=min(given.tag_accuracy(n_words) for given in inputs.texts.values()),
-        )
+        return settings, _text(reader)
 
-    def learn(
-        self, prepared: Preparation[UniversalSettings], provenance: Provenance, place: Workplace
-    ) -> ModelFile:
-        assert isinstance(prepared, _PreparedUniversal)
+    def learn(self, run: TrainingRun[UniversalSettings]) -> ModelFile:
+        material, provenance = run.material, run.provenance
+        assert isinstance(material, _UniversalMaterial)
         model, row = (
-            _learnt(prepared) if prepared.start is None else _measured(prepared, prepared.start)
+            _learnt(material, run.settings)
+            if material.model is None
+            else _measured(material, material.model, run.settings)
         )
         treebanks = model.provenance.treebanks
         gold_trees = [*provenance.gold_trees, *model.provenance.gold_trees]
-        if prepared.start is None:
-            updates = prepared.settings.learning.updates
+        if material.model is None:
+            updates = run.settings.learning.updates
             # late: it takes as long as the parsing of a few sentences
             from importlib import metadata
 
@@ -187,21 +168,19 @@ class Universal(Recipe[UniversalSettings]):
             numbers = count(len(treebanks), "treebank"), count(len(languages), "language")
             gold_trees = [_NO_TREE.format(*numbers)]
         provenance = provenance.with_(treebanks=treebanks, gold_trees=tuple(gold_trees))
-        if place.folder and prepared.start is not None:
-            _keep_student(prepared, provenance, place)
-        if dev := prepared.material.dev:
+        if run.folder and material.model is not None:
+            _keep_student(run, material, provenance)
+        if material.dev:
             from dynet_vdgi.evaluation.attachment import score
             from dynet_vdgi.parser.decoding import find
 
-            row["dev_dda"] = score(
-                dev, [found.heads for found in find(self.engine(model), dev)]
-            ).dda
+            trees = [tree.heads for tree in find(self.engine(model), material.dev)]
+            row["dev_dda"] = score(material.dev, trees).dda
             gold_trees.append("dev: progress figures only")
             logger.info("dev DDA %.3f", row["dev_dda"])
         model.provenance = provenance.with_(gold_trees=tuple(gold_trees), dev_dda=row["dev_dda"])
-        place.log.append(row)
-        if place.folder:
-            save_model(place.folder / MODEL_NAME, model)
+        run.log.append(row)
+        run.save(model)
         return model
 
     def engine(self, model: ModelFile) -> UniversalEngine:
@@ -210,45 +189,68 @@ class Universal(Recipe[UniversalSettings]):
         return UniversalEngine(model)
 
 
-def _material(
-    texts: Mapping[str, list[Sentence]],
-    tags: Vocabulary,
-    trees: list[Sentence],
-    dev: list[Sentence],
-) -> Material:
-    from dynet_vdgi.models.material import Material
+def _treebanks(reader: InputReader, settings: UniversalSettings) -> _UniversalMaterial:
+    """Treebanks to learn from. Raises: DataError, UsageError, see `learning.check`."""
+    from dynet_vdgi.universal.learn.learning import GoldTreebank, check
 
-    return Material(texts, tags, RuleSet(()), trees, dev)
+    by_label = reader.treebanks()
+    treebanks = [GoldTreebank(label, sentences) for label, sentences in by_label.items()]
+    check(treebanks, settings.learning)
+    trees = [sentence for treebank in treebanks for sentence in treebank.sentences]
+    return _UniversalMaterial(
+        {}, _vocabulary(), RuleSet(()), trees, reader.dev(), treebanks=treebanks
+    )
+
+
+def _text(reader: InputReader) -> _UniversalMaterial:
+    """A text to measure, and the model whose weights are taken."""
+    texts = reader.texts(is_lean=True)
+    dev = reader.dev()
+    init = reader.inputs.init
+    model = _start(init)
+    n_words = sum(len(sentence) for text in texts.values() for sentence in text)
+    return _UniversalMaterial(
+        texts,
+        model.vocabulary,
+        RuleSet(()),
+        dev=dev,
+        model=model,
+        model_name=init or SHIPPED,
+        tag_accuracy=reader.tag_accuracy(n_words),
+    )
 
 
 def _vocabulary() -> Vocabulary:
     return Vocabulary(tuple(sorted([*TAGS, "CONJ"])))
 
 
-def _learnt(prepared: _PreparedUniversal) -> tuple[ModelFile, dict[str, Any]]:
+def _learnt(
+    material: _UniversalMaterial, settings: UniversalSettings
+) -> tuple[ModelFile, dict[str, Any]]:
     """A model learnt from treebanks, which has measured no text, and the row of the log."""
     from dynet_vdgi.universal.learn.learning import learn
 
-    settings, treebanks = prepared.settings, prepared.treebanks
+    treebanks = material.treebanks
     scorer = learn(treebanks, settings.learning, settings.seed)
     model = pack(scorer, sources_of(treebanks), settings)
     return model, {"phase": "treebanks", "treebanks": len(treebanks), "dev_dda": None}
 
 
-def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile, dict[str, Any]]:
-    """A model with the weights of another one and the measures of the text, and the row of the log."""
+def _measured(
+    material: _UniversalMaterial, start: ModelFile, settings: UniversalSettings
+) -> tuple[ModelFile, dict[str, Any]]:
+    """A model with the weights of another one and the measures of the text, and the row of the
+    log."""
     from dynet_vdgi.parser.parser import Parser
     from dynet_vdgi.parser.universal_engine import UniversalEngine
     from dynet_vdgi.universal.stored import TEXT, Measures, beginning, scorer_of
 
-    measures = Measures.of(
-        scorer_of(start.parameters), list(beginning(prepared.material.sentences))
-    )
+    measures = Measures.of(scorer_of(start.parameters), list(beginning(material.sentences)))
     measures.tell()
     arrays = {name: array for name, array in start.parameters.items() if not name.startswith(TEXT)}
-    bare = replace(start, settings=prepared.settings, parameters=arrays)
+    bare = replace(start, settings=settings, parameters=arrays)
     engine = UniversalEngine(bare).with_measures(
-        replace(measures, tag_accuracy=prepared.tag_accuracy)
+        replace(measures, tag_accuracy=material.tag_accuracy)
     )
     with_shift = Parser(bare, engine=engine).measures
     assert with_shift is not None
@@ -262,37 +264,37 @@ def _measured(prepared: _PreparedUniversal, start: ModelFile) -> tuple[ModelFile
     return model, row
 
 
-def _keep_student(prepared: _PreparedUniversal, provenance: Provenance, place: Workplace) -> None:
+def _keep_student(
+    run: TrainingRun[UniversalSettings], material: _UniversalMaterial, provenance: Provenance
+) -> None:
     """Writes the fast student into the run's folder, unless each sentence is too long for it."""
-    from dynet_vdgi.parser.confidence import CALIBRATION_SENTENCES
-    from dynet_vdgi.training.taught import TaughtSettings, learn_student, teach
+    from dynet_vdgi.training.record import amount
+    from dynet_vdgi.training.taught import TaughtSettings, taught_student
 
-    assert place.folder is not None
-    own = prepared.settings
-    changes = {"seed": own.seed, "teacher": {"model": prepared.start_name}}
+    assert run.folder is not None
+    changes = {"seed": run.settings.seed, "teacher": {"model": material.model_name}}
     settings = load_settings(FAST, changes=changes)
     assert isinstance(settings, TaughtSettings)
-    longest = min(settings.data.max_len, own.data.max_len)
+    data = run.settings.data
+    longest = min(settings.data.max_len, data.max_len)
     settings = msgspec.structs.replace(
-        settings, data=msgspec.structs.replace(own.data, max_len=longest)
+        settings, data=msgspec.structs.replace(data, max_len=longest)
     )
     texts = {
         label: [sentence for sentence in text if len(sentence) <= longest]
-        for label, text in prepared.material.texts.items()
+        for label, text in material.texts.items()
     }
-    every = [sentence for text in texts.values() for sentence in text]
-    if not every:
+    sentences = [sentence for text in texts.values() for sentence in text]
+    if not sentences:
         logger.warning("no fast student, because each sentence has more than %d words", longest)
         return
-    vocabulary = build_vocabulary(every, lexicalised=False)
+    vocabulary = build_vocabulary(sentences, lexicalised=False)
     rules = load_rules(rules_path(settings.rules))
-    material = replace(prepared.material, texts=texts, vocabulary=vocabulary, rules=rules, dev=[])
-    provenance = provenance.with_(preset=FAST, recipe=settings.recipe, trained_on=amount(every))
-    votes = CALIBRATION_SENTENCES
-    lesson = teach(material, settings.teacher, seed=settings.seed, n_votes=votes, log=place.log)
-    path = place.folder / FAST_NAME
-    save_model(path, learn_student(lesson, material, settings, provenance, place.log))
-    logger.info("fast student: %s", path)
+    provenance = provenance.with_(preset=FAST, recipe=settings.recipe, trained_on=amount(sentences))
+    lesson = Material(texts, vocabulary, rules)
+    student = taught_student(TrainingRun(settings, lesson, provenance, log=run.log))
+    run.save(student, FAST_NAME)
+    logger.info("fast student: %s", run.folder / FAST_NAME)
 
 
 def _start(init: str | None) -> ModelFile:
@@ -305,7 +307,8 @@ def _start(init: str | None) -> ModelFile:
     if not isinstance(model.settings, UniversalSettings):
         recipe = model.settings.recipe
         raise UsageError(
-            f"--init {init}: a universal parser starts from a universal one, not from one of {recipe}"
+            f"--init {init}: a universal parser starts from a universal one, "
+            f"not from one of {recipe}"
         )
     return model
 

@@ -31,7 +31,8 @@ class UniversalTeacherSettings(TeacherSettings, frozen=True, tag_field="kind", t
         float,
         Meta(
             ge=0,
-            description="weight of the rule table's log-probabilities beside the parser's, before trees",
+            description="weight of the rule table's log-probabilities beside the parser's, "
+            "before trees",
         ),
     ] = 0.5
 
@@ -49,7 +50,8 @@ class UniversalTeacherSettings(TeacherSettings, frozen=True, tag_field="kind", t
     @property
     def gold_trees(self) -> tuple[str, ...]:
         return (
-            f"teacher: universal parser {Path(self.model).name}, learnt from trees of other languages",
+            f"teacher: universal parser {Path(self.model).name}, "
+            "learnt from trees of other languages",
         )
 
 

@@ -32,7 +32,7 @@ from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.settings.settings import DmvSettings
 from dynet_vdgi.training.few_trees import FewTrees
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.run import run
 from dynet_vdgi.unsupervised.dmv import Dmv
 
@@ -66,10 +66,10 @@ def learnt(
     out: Path | None = None,
 ) -> ModelFile:
     """A model of the default preset."""
-    texts = {"": Given(sentences=tuple(text))} if text else {}
+    texts = {"": tuple(text)} if text else {}
     settings = load_settings("best", said)
     names = [name.partition("=")[0] for name in said]
-    model = run(Inputs(texts, Given(sentences=tuple(trees))), settings, said=names, out=out)
+    model = run(Inputs(texts, tuple(trees)), settings, explicit=names, out=out)
     assert model is not None
     return model
 

@@ -9,7 +9,7 @@ import tiny
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.settings.presets import load_settings
 from dynet_vdgi.settings.settings import MODEL_NAME
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.run import run
 
 
@@ -18,7 +18,7 @@ def small_models(folder: Path) -> list[bytes]:
     demo = (resources() / "demo" / "demo-ud-test.conllu").read_text(encoding="utf-8")
     trees = folder / "demo.conllu"
     trees.write_text("\n\n".join(demo.split("\n\n")[:30]) + "\n\n", encoding="utf-8")
-    text, gold = Given((str(tiny.write(folder / "train.conllu")),)), Given((str(trees),))
+    text, gold = (str(tiny.write(folder / "train.conllu")),), (str(trees),)
     few = load_settings("best")
     runs = {
         "neural": (Inputs({"": text}), tiny.settings()),

@@ -120,6 +120,23 @@ def test_a_second_signal_ends_it_too(tmp_path: Path) -> None:
     assert_ended(helpers)
 
 
+def test_a_program_that_is_killed_leaves_no_process_and_no_message(tmp_path: Path) -> None:
+    running, client = started(tmp_path)
+    client.change(0, "note", 0, "remember")
+    helpers = processes_of(running.pid)
+    running.kill()
+    _, errors = running.communicate(timeout=30)
+    assert b"leaked" not in errors
+    assert b"Traceback" not in errors
+    assert_ended(helpers)
+    again, client = started(tmp_path)
+    try:
+        assert client.get("sentence/0")["note"] == "remember"
+    finally:
+        again.send_signal(signal.SIGHUP)
+        again.communicate(timeout=30)
+
+
 def test_closing_the_terminal_ends_it(tmp_path: Path) -> None:
     """The system sends SIGHUP to the program of a terminal that is gone, and nothing can be written
     there."""

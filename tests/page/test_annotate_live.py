@@ -23,10 +23,11 @@ pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is no
 from annotating import Client, chain, guessed, seen, written
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.page.learn import helpers
+from dynet_vdgi.page.learn import remote
 from dynet_vdgi.page.learn.arc_lessons import Lesson
-from dynet_vdgi.page.learn.helpers import HelperError, Helpers
+from dynet_vdgi.page.learn.learner import Learner
 from dynet_vdgi.page.learn.live import Live
+from dynet_vdgi.page.learn.remote import LearningError
 from dynet_vdgi.page.learn.tag_lessons import TagLesson
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.marked import Guess, TagGuess
@@ -34,7 +35,7 @@ from dynet_vdgi.system import files
 from dynet_vdgi.words.tagger.tagger import WordChoices
 
 
-class Unsteady(Helpers):
+class Unsteady(Learner):
     """Guesses another tree each time; `asked` are the heads held and the corrected word of each
     guess."""
 
@@ -66,7 +67,7 @@ class Unsteady(Helpers):
         sentence, shown, corrected = content
         self.may_go_on.wait(60)
         if self.fails:
-            raise HelperError("it has ended")
+            raise LearningError("it has ended")
         self.asked.append((tuple(shown), corrected))
         n_words, root = len(sentence), len(self.asked) % len(sentence) + 1
         heads = tuple(0 if word == root else root for word in range(1, n_words + 1))
@@ -192,7 +193,7 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
         before = marked.arcs
         live._last_shown.clear()
         told = {marked.id: marked.bare for marked in live.session.sentences}
-        await live._take_over(tools.learn("parser", {}, [], told), told, 1)
+        await live._adopt(tools.learn("parser", {}, [], told), told, 1)
         assert marked.arcs == before
         assert live.session.sentences[0].heads == (2, 3, 4, 5, 0, 5)
 
@@ -258,7 +259,7 @@ def test_guessed_columns_stay_in_a_sentence_that_somebody_views_or_has_edited(fo
         live.back("undo")
         live._last_shown = {0: live._last_shown[0]}
         versions = [marked.version for marked in sentences]
-        await live._take_tags(both)
+        await live._adopt_tags(both)
         mixed = tag_guess("NOUN", "ADJ").words
         assert [marked.guessed_tags.words for marked in sentences] == [
             mixed,
@@ -266,7 +267,7 @@ def test_guessed_columns_stay_in_a_sentence_that_somebody_views_or_has_edited(fo
             new.words,
             mixed,
         ]
-        await live._take_tags({number: tag_guess("PRON", "ADV") for number in both})
+        await live._adopt_tags({number: tag_guess("PRON", "ADV") for number in both})
         assert [marked.tags for marked in sentences] == [("NOUN", "ADJ")] * 2 + [
             ("PRON", "ADV"),
             ("NOUN", "ADJ"),
@@ -366,17 +367,13 @@ def test_a_browser_that_lasts_does_not_stop_the_program(folder: Path) -> None:
 @pytest.mark.parametrize(
     "rest", [b"", b"\0\0\0\x20half"], ids=["between two messages", "within one"]
 )
-def test_helpers_end_quietly_when_the_program_is_gone(
+def test_a_process_ends_quietly_when_the_program_is_gone(
     rest: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(helpers, "_begin", lambda: None)
-    monkeypatch.setattr(os, "nice", lambda _: 0)
-    for serve, more in ((helpers._serve_lessons, (None, None)), (helpers._serve_answers, ())):
-        mine, its = Pipe()
-        other, models = Pipe()
-        if rest:
-            os.write(mine.fileno(), rest)
-        mine.close()
-        serve(its, models, *more)
-        for end in (its, other, models):
-            end.close()
+    monkeypatch.setattr(remote, "_begin", lambda: None)
+    of_program, of_process = Pipe()
+    if rest:
+        os.write(of_program.fileno(), rest)
+    of_program.close()
+    remote._serve(of_process, dict, ())
+    of_process.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,8 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.learn import arc_lessons, tag_lessons
-from dynet_vdgi.page.learn.helpers import HelperError, Helpers
+from dynet_vdgi.page.learn.learner import Learner
+from dynet_vdgi.page.learn.remote import LearningError
 from dynet_vdgi.page.text.marked import TagGuess
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
@@ -116,26 +118,24 @@ def test_words_before_the_corrected_one_stay_if_they_can(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_helpers_learn_and_parse_as_the_loop_does() -> None:
+def test_the_learner_learns_and_parses_as_the_loop_does() -> None:
     gold = [without_punctuation(s)[0] for s in read(DEMO)][:60]
     text = [replace(one, heads=None, deprels=()) for one in gold]
     knowledge = arc_lessons.knowledge_of(text)
     assert knowledge is not None
-    helpers = Helpers()
+    learner = Learner()
     try:
-        assert helpers.answer("parser", "guess", text[0], (), 0) is None
-        assert helpers.answer("tagger", "choices", gold[0]) is None
-        assert helpers.answer("parser", "likely", text[0]) is None
+        assert learner.answer("parser", "guess", text[0], (), 0) is None
+        assert learner.answer("tagger", "choices", gold[0]) is None
+        assert learner.answer("parser", "likely", text[0]) is None
         untagged_rest = {k: one if k < 10 else untagged(one) for k, one in enumerate(gold[:20])}
-        tags = helpers.learn("tagger", untagged_rest, range(10))
+        tags = learner.learn("tagger", untagged_rest, range(10))
         assert tags is not None
         assert sorted(tags.guesses) == list(range(10, 20))
-        # the tagger is on its way
-        while (choices := helpers.answer("tagger", "choices", gold[15])) is None:
-            pass
+        choices = learner.answer("tagger", "choices", gold[15])
         assert len(choices) == len(gold[15])
         told = {k: replace(gold[k], gaps=text[k].gaps) for k in range(11)}
-        lesson = helpers.learn("parser", told, range(10), dict(enumerate(text)))
+        lesson = learner.learn("parser", told, range(10), dict(enumerate(text)))
         assert lesson is not None
         expected = arc_lessons.learn(
             knowledge, [replace(gold[k], gaps=text[k].gaps) for k in range(11)]
@@ -145,16 +145,78 @@ def test_helpers_learn_and_parse_as_the_loop_does() -> None:
         assert lesson.guesses[30] == expected.guesses([text[30]])[0]
         assert lesson.next_ones
         assert min(lesson.next_ones) >= 10
-        found, own = helpers.answer("parser", "guess", text[30], (), 0), expected.guess(text[30])
+        found, own = learner.answer("parser", "guess", text[30], (), 0), expected.guess(text[30])
         assert found[:2] == own[:2]
         # sums of one sentence, and of many at once
         assert found.sure == pytest.approx(own.sure, abs=1e-5)
+    finally:
+        learner.stop()
+    with pytest.raises(LearningError, match="has ended"):
+        learner.learn("parser", told, [], {})
+    assert multiprocessing.active_children() == []
+
+
+def test_a_killed_learner_is_replaced_and_its_models_stay(caplog: pytest.LogCaptureFixture) -> None:
+    learner = Learner()
+    tagged = dict(enumerate(GOLD[:10]))
+    try:
+        learner.learn("tagger", tagged, [])
+        before = learner.answer("tagger", "choices", GOLD[0])
         for process in multiprocessing.active_children():
             process.kill()
-        with pytest.raises(HelperError, match="has ended"):
-            helpers.learn("parser", told, [], {})
+        assert learner.answer("tagger", "choices", GOLD[0]) == before
+        assert learner.learn("tagger", tagged, []).n_words == sum(map(len, GOLD[:10]))
+        assert caplog.messages == ["the process that learns died; another one does its work"] * 2
+        assert len(multiprocessing.active_children()) == 2
     finally:
-        helpers.stop()
+        learner.stop()
+
+
+def test_a_lesson_that_kills_its_process_twice_is_given_up() -> None:
+    learner = Learner()
+    try:
+        with pytest.raises(LearningError, match="has ended"):
+            learner.learn("tagger", {0: Deadly()}, [])
+        assert learner.learn("tagger", dict(enumerate(GOLD[:10])), []) is not None
+    finally:
+        learner.stop()
+
+
+def test_a_process_that_cannot_be_started_is_an_error_of_learning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = Learner()
+    try:
+        for process in multiprocessing.active_children():
+            process.kill()
+        monkeypatch.setattr(multiprocessing.get_context("spawn").Process, "start", _fail)
+        with pytest.raises(LearningError, match="no process can be started: there is no room"):
+            learner.learn("tagger", {}, [])
+    finally:
+        learner.stop()
+
+
+def _fail(*_: object) -> None:
+    raise OSError("there is no room")
+
+
+class Deadly:
+    """Kills the process that reads it."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return signal.raise_signal, (signal.SIGTERM,)
+
+
+def test_a_lesson_that_fails_is_reported_and_the_next_one_is_given() -> None:
+    learner = Learner()
+    try:
+        with pytest.raises(LearningError, match="AttributeError"):
+            learner.learn("tagger", {0: "no sentence"}, [])
+        assert learner.learn("tagger", dict(enumerate(GOLD[:10])), []) is not None
+        with pytest.raises(LearningError, match="AttributeError"):
+            learner.answer("tagger", "choices", "no sentence")
+    finally:
+        learner.stop()
 
 
 def test_the_page_learns_by_the_recipe_under_the_rules_and_facts_that_are_named(

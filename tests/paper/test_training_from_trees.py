@@ -19,7 +19,6 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.models import model_file
-from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.model_file import Provenance
 from dynet_vdgi.paper import lockstep, per_sentence
 from dynet_vdgi.paper.greedy import GreedyParser
@@ -28,6 +27,7 @@ from dynet_vdgi.paper.phases import Supervised
 from dynet_vdgi.paper.settings import TrainSettings
 from dynet_vdgi.paper.trainer import Trainer
 from dynet_vdgi.paper.transitions import oracle
+from dynet_vdgi.training.material import Material
 
 # Gradients
 

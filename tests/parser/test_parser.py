@@ -22,7 +22,7 @@ from dynet_vdgi.conllu.writing import write
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import model_file
 from dynet_vdgi.parser.parser import Parser
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.run import run
 
 # X is not in the training text
@@ -83,7 +83,7 @@ def test_the_tree_of_the_other_words_does_not_depend_on_punctuation(parser):
 def test_punctuation_alone_and_where_the_protocol_keeps_it(parser, tmp_path):
     assert [parser.parse(["hm"], [tag]) for tag in ("NOUN", "PUNCT", "X")] == [(0,)] * 3
     assert parser.parse([".", ".", "."], ["PUNCT"] * 3) == (0, 1, 1)
-    text = Given((str(tiny.write(tmp_path / "a.conllu")),))
+    text = (str(tiny.write(tmp_path / "a.conllu")),)
     run(Inputs({"": text}), tiny.settings({"data": {"protocol": "as_released"}}), out=tmp_path)
     keeps_it = vdgi.load(tmp_path)
     assert "PUNCT" in keeps_it.model.vocabulary.tags

@@ -33,7 +33,7 @@ from dynet_vdgi.settings.presets import from_toml, load_settings, merge, nested
 from dynet_vdgi.settings.settings import Settings, leaves
 from dynet_vdgi.settings.values import every_setting, from_dict
 from dynet_vdgi.training.few_trees import FewTreesSettings
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.run import run
 from dynet_vdgi.training.universal import UniversalSettings
 from dynet_vdgi.universal.learn import learning
@@ -120,15 +120,15 @@ class Outcome(NamedTuple):
 
 def outcome(settings: Settings, folder: Path | None, *said: str) -> Outcome:
     """Of training on the text, with some of it for dev; without a folder there is no log."""
-    other, trees = {}, Given()
+    other, trees = {}, ()
     if isinstance(settings, UniversalSettings):
-        text, other = (), {"xx": Given(sentences=LARGE[::2]), "yy": Given(sentences=LARGE[1::2])}
+        text, other = (), {"xx": tuple(LARGE[::2]), "yy": tuple(LARGE[1::2])}
     else:
         text = FEW if isinstance(settings, NeuralSettings) or not settings.teacher.teaches else MANY
     if isinstance(settings, FewTreesSettings):
-        trees = Given(sentences=FEW)
-    inputs = Inputs({"": Given(sentences=text)}, trees, Given(sentences=FEW[:6]), treebanks=other)
-    model = run(inputs, settings, out=folder, said=said)
+        trees = tuple(FEW)
+    inputs = Inputs({"": tuple(text)}, trees, tuple(FEW[:6]), treebanks=other)
+    model = run(inputs, settings, out=folder, explicit=said)
     assert model is not None
     rows = RunLog(folder / "log.jsonl").rows() if folder else []
     times = {*tiny.TIMES}
@@ -213,7 +213,7 @@ def test_the_cases_have_every_setting() -> None:
     assert {name for _, name in PAIRS} - {"teacher.kind", "recipe"} == every
 
 
-TREES = Inputs({}, trees=Given(sentences=FEW))
+TREES = Inputs({}, trees=tuple(FEW))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ TREES = Inputs({}, trees=Given(sentences=FEW))
         ("fixed", "train.samples", TREES),
         ("rl-bl", "finetune.score", TREES),
         ("rl-bl", "language_model.lr", TREES),
-        ("neural", "train.dev_max_len", Inputs({"": Given(sentences=FEW)})),
+        ("neural", "train.dev_max_len", Inputs({"": tuple(FEW)})),
         ("lexicalised", "words.min_freq", replace(TREES, init="m.vdgi")),
     ],
 )
@@ -232,14 +232,14 @@ def test_what_the_inputs_leave_without_effect_is_refused(
     case: str, name: str, inputs: Inputs, wording: Wording
 ) -> None:
     with wording.raises(ConfigError):
-        run(inputs, settings_of(case), said=[name])
+        run(inputs, settings_of(case), explicit=[name])
 
 
 @pytest.mark.parametrize("case", ["best", "convex-mst", "lc-dmv"])
 def test_teachers_do_not_learn_from_more_than_there_is(case: str, wording: Wording) -> None:
     settings = merge(settings_of(case), {"data": {"max_len": 10}, "teacher": {"max_len": 12}})
     with wording.raises(ConfigError):
-        run(Inputs({"": Given(sentences=FEW)}), settings, said=["teacher.max_len"])
+        run(Inputs({"": tuple(FEW)}), settings, explicit=["teacher.max_len"])
 
 
 @pytest.mark.parametrize("max_len", [0, 5, 18, 20, 50])

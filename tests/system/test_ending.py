@@ -135,7 +135,7 @@ def test_a_text_whose_worker_is_killed_is_parsed_as_without_jobs(
 
 PARENT = """
 import os, time
-from dynet_vdgi.page.learn.helpers import Helpers
+from dynet_vdgi.page.learn.learner import Learner
 from dynet_vdgi.system.workers import processes
 
 class Busy:
@@ -151,10 +151,10 @@ STARTS = {
     "parse": """with processes(1, time.sleep, 0) as submit:
         print(submit(os.getpid).result(), flush=True)
         time.sleep(60)""",
-    "annotate, while it learns": """learner = Helpers()._learner
-    learner.ask("parser", {}, [], {})
-    learner._mine.send(("parser", Busy(), [], {}))
-    print(learner._process.pid, flush=True)""",
+    "annotate, while it learns": """learner = Learner()
+    learner.learn("parser", {}, [], {})
+    print(learner._lessons._process.pid, flush=True)
+    learner.learn("parser", Busy(), [], {})""",
 }
 
 

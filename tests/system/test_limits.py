@@ -20,7 +20,7 @@ from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import read_toml
 from dynet_vdgi.system import limits
 from dynet_vdgi.system.files import read_text
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.taught import RECIPE, TaughtSettings
 
 WORD = "{0}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_\n"
@@ -79,7 +79,7 @@ def test_words_in_the_column_of_tags_are_not_learnt_from(
     path = tmp_path / "a.conllu"
     blocks = ["".join(map(WORD.format, "12")).replace("NOUN", tag) + "\n" for tag in "abcd"]
     path.write_text("".join(blocks), encoding="utf-8")
-    inputs = Inputs({"": Given((str(path),))})
+    inputs = Inputs({"": (str(path),)})
     with wording.raises(DataError):
         RECIPE.prepare(inputs, TaughtSettings())
 

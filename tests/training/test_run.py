@@ -18,8 +18,8 @@ from wording import Wording
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import model_file
 from dynet_vdgi.settings.presets import load_settings
-from dynet_vdgi.training.inputs import Given, Inputs
-from dynet_vdgi.training.run import FEW, run
+from dynet_vdgi.training.inputs import Inputs
+from dynet_vdgi.training.run import FEW_SENTENCES, run
 
 SMALL: dict[str, Any] = {
     "parser": {"log2_buckets": 8},
@@ -32,7 +32,7 @@ def trained(folder: Path, changes: dict[str, Any] | None = None, *, resume: bool
     """A perceptron of train.conllu, under rules.txt, in the folder `run`."""
     rules = {"rules": str(folder / "rules.txt")}
     settings = load_settings("best", changes={**SMALL, **rules, **(changes or {})})
-    text = Given((str(folder / "train.conllu"),))
+    text = (str(folder / "train.conllu"),)
     return run(Inputs({"": text}), settings, out=folder / "run", resume=resume)
 
 
@@ -102,7 +102,7 @@ def test_a_folder_without_a_model_is_begun(finished: Path) -> None:
     assert tiny.same_arrays(model_file.load(old).parameters, dict(sorted(again.parameters.items())))
 
 
-@pytest.mark.parametrize("n_sentences", [2, FEW - 1, FEW])
+@pytest.mark.parametrize("n_sentences", [2, FEW_SENTENCES - 1, FEW_SENTENCES])
 def test_little_text_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, n_sentences: int
 ) -> None:
@@ -111,7 +111,7 @@ def test_little_text_is_warned_of(
     trained(tmp_path)
     message = f"only {n_sentences} sentences to learn from: expect a poor parser; a few hundred make a fair one"
     warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert (message in warned) == (n_sentences < FEW)
+    assert (message in warned) == (n_sentences < FEW_SENTENCES)
 
 
 BLOCKED = """

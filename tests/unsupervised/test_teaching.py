@@ -18,13 +18,13 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import build_vocabulary
 from dynet_vdgi.evaluation.attachment import score
 from dynet_vdgi.models import model_file
-from dynet_vdgi.models.material import Material
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.settings import DmvSettings, TeacherSettings
+from dynet_vdgi.training.material import Material
 from dynet_vdgi.training.taught import teach, teacher_of_kind
 from dynet_vdgi.unsupervised.dmv import Dmv
 

@@ -8,8 +8,8 @@ has to be learnt, so the second word of a text gains from the first one.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
@@ -29,8 +29,8 @@ WEIGHT_OF_OTHER_FEATS = 0.02
 N_FREQUENT, TAGS_WITH_FREQUENT_LEMMAS = 5, ("ADP", "AUX", "DET", "PART", "PRON", "VERB")
 """So many lemmas of these tags are offered for any of their words: of `is`, no ending tells."""
 
-NO_CHANGE = ("", ""), 0
-"""Of the beginnings of a form and its lemma; in other languages one of them may change the other."""
+SAME_BEGINNING = ("", "")
+"""Of a form and its lemma, if they do not differ at the beginning as Irish bhean and bean do."""
 
 MOST_LETTERS_OFF = 4
 """Letters that may be taken off a form to offer the rest as a lemma."""
@@ -54,25 +54,23 @@ class Analogies:
 
     def enter(self, number: int, marked: MarkedSentence | None) -> None:
         """Counts the words of a sentence, and no more its former words; None: it has gone."""
-        before, now = (
-            self._entered.pop(number, Counter()),
-            Counter(_words(marked) if marked is not None else ()),
-        )
+        before = self._entered.pop(number, Counter())
+        now = Counter(_words(marked) if marked is not None else ())
         if now:
             self._entered[number] = now
-        if now != before:
-            for sign, words in ((1, now - before), (-1, before - now)):
-                for (form, tag, said), n in words.items():
-                    self._count(form, tag, said, sign * n)
+        for (form, tag, description), n in (now - before).items():
+            self._count(form, tag, description, n)
+        for (form, tag, description), n in (before - now).items():
+            self._count(form, tag, description, -n)
 
-    def _count(self, form: str, tag: str, said: Described, n: int) -> None:
+    def _count(self, form: str, tag: str, description: Described, n: int) -> None:
         self._tags[form.lower()][tag] += n
-        if said.lemma not in ("", NOTHING):
-            lemma = applied(said.lemma, form)
+        if description.lemma not in ("", NOTHING):
+            lemma = applied(description.lemma, form)
             self._lemmas[tag][lemma] += n
             self._beginnings[form[:2].lower()][_beginnings_of(form.lower(), lemma.lower())] += n
         for ending in _endings(form):
-            self._counts[tag, ending][said] += n
+            self._counts[tag, ending][description] += n
 
     def ranked(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
         """The values of a column for a form with a tag, and with features if they are known; the
@@ -81,20 +79,27 @@ class Analogies:
         place = Described._fields.index(name)
         weight = 1.0
         for ending in _endings(form):
-            for said, count in self._counts.get((tag, ending), {}).items():
-                if said[place]:
-                    share = 1.0 if feats in ("", said.feats) else WEIGHT_OF_OTHER_FEATS
-                    scores[said[place]] += weight * count * share
+            for description, count in self._counts.get((tag, ending), {}).items():
+                value = description[place]
+                if value:
+                    is_like = feats in ("", description.feats)
+                    share = 1.0 if is_like else WEIGHT_OF_OTHER_FEATS
+                    scores[value] += weight * count * share
             weight *= WEIGHT_OF_A_LETTER
-        found = sorted(
-            (value for value in scores if scores[value] > 0), key=lambda value: -scores[value]
-        )
+        values = [value for value, score in scores.items() if score > 0]
+        values.sort(key=lambda value: -scores[value])
         if name == "xpos" and feats not in ("", NOTHING):
-            pairs = self._counts.get((tag, ""), Counter[Described]()).items()
-            words = {said: n for said, n in pairs if said.xpos and said.feats and n > 0}
-            if words and all(said.feats != feats for said in words):
-                found.insert(0, composed_xpos(feats, words))
-        return list(dict.fromkeys(found))
+            values = self._composed_xpos(tag, feats) + values
+        return list(dict.fromkeys(values))
+
+    def _composed_xpos(self, tag: str, feats: str) -> list[str]:
+        """An XPOS put together for features that no described word with the tag has, or nothing."""
+        described_words = {}
+        for description, n in self._counts.get((tag, ""), {}).items():
+            if description.xpos and description.feats and n > 0:
+                described_words[description] = n
+        is_new = all(description.feats != feats for description in described_words)
+        return [composed_xpos(feats, described_words)] if described_words and is_new else []
 
     def recalled(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
         """A tagger's tag and guess for a word of which nobody has said anything, with what was said
@@ -112,9 +117,8 @@ class Analogies:
             return tag, guess
         like = self.guess(form, MarkedColumns(upos=tag))
         if tag not in tags:
-            return tag, Described(
-                guess.xpos or like.xpos, guess.feats or like.feats, like.lemma or guess.lemma
-            )
+            xpos, feats = guess.xpos or like.xpos, guess.feats or like.feats
+            return tag, Described(xpos, feats, like.lemma or guess.lemma)
         values = []
         for place, (old, best) in enumerate(zip(guess, like)):
             counts = self._of_form(form, tag, place)
@@ -130,8 +134,8 @@ class Analogies:
         """What was said of a form with a tag, in the column at a place of `Described`; lemmas, not
         their rules."""
         counts: Counter[str] = Counter()
-        for said, n in self._counts[tag, _whole(form)].items():
-            value = said[place]
+        for description, n in self._counts[tag, _whole(form)].items():
+            value = description[place]
             if place == LEMMA and value not in ("", NOTHING):
                 value = applied(value, form)
             if value and n > 0:
@@ -141,14 +145,12 @@ class Analogies:
     def others(self, tag: str, name: str) -> list[str]:
         """The values of a column under other tags, the most frequent first."""
         place = Described._fields.index(name)
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for other in UD2_TAGS - {tag}:
-            for said, count in self._counts.get((other, ""), {}).items():
-                found[said[place]] += count
-        return sorted(
-            (value for value in found if value and found[value] > 0),
-            key=lambda value: (-found[value], value),
-        )
+            for description, n in self._counts.get((other, ""), {}).items():
+                counts[description[place]] += n
+        values = [value for value, n in counts.items() if value and n > 0]
+        return sorted(values, key=lambda value: (-counts[value], value))
 
     def lemmas(self, form: str, tag: str, feats: str = "") -> Iterator[str]:
         """Possible lemmas, also twice: by a rule, the tag's frequent ones, by other rules, as
@@ -161,30 +163,30 @@ class Analogies:
                 if n > 0:
                     yield lemma
         yield from by_rule
-        for k in range(1, min(MOST_LETTERS_OFF + 1, len(lower))):
-            yield lower[:-k]
+        for n_letters_off in range(1, min(MOST_LETTERS_OFF + 1, len(lower))):
+            yield lower[:-n_letters_off]
 
     def _lemmas_by_rule(self, form: str, tag: str, feats: str) -> Iterator[str]:
         """The lemmas that rules make of a form: those of its tag, then those of others; then the
-        form itself."""
+        form itself. There is at least one."""
         lower, start = form.lower(), self._with_lemmas_beginning(form, tag)
-        for find in (
-            partial(self.ranked, form, tag, "lemma", feats),
-            partial(self.others, tag, "lemma"),
-        ):
-            for rule in find():  # the second is slow, and needed for later lemmas only
-                if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
-                    yield applied(rule, start)
+        for rule in self._lemma_rules(form, tag, feats):
+            if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
+                yield applied(rule, start)
         yield from (start.lower(), lower, form)
+
+    def _lemma_rules(self, form: str, tag: str, feats: str) -> Iterator[str]:
+        yield from self.ranked(form, tag, "lemma", feats)
+        yield from self.others(tag, "lemma")  # slow, and asked for later lemmas only
 
     def _with_lemmas_beginning(self, form: str, tag: str) -> str:
         """A form with the beginning of its lemma, as most words with its first letters have it:
         bean for bhean."""
         lower = form.lower()
         counts = +self._beginnings[lower[:2]]
-        (of_form, of_lemma), _ = counts.most_common(1)[0] if counts else NO_CHANGE
-        of_same = self._counts.get((tag, _whole(form)), Counter[Described]())
-        has_lemma = any(n > 0 and said.lemma for said, n in of_same.items())
+        of_form, of_lemma = counts.most_common(1)[0][0] if counts else SAME_BEGINNING
+        of_same_form = self._counts.get((tag, _whole(form)), Counter())
+        has_lemma = any(n > 0 and description.lemma for description, n in of_same_form.items())
         if of_form == of_lemma or has_lemma or len(form) <= len(of_form) + 1:
             start = form
         else:
@@ -194,16 +196,18 @@ class Analogies:
     def guess(self, form: str, word: MarkedColumns) -> Described:
         """What is likely of a word that has at least a tag, "" where no word tells; what it has
         stays."""
-        said = described(word)
-        feats = said.feats or next(iter(self.ranked(form, word.upos, "feats")), "")
-        xpos = said.xpos or next(iter(self.ranked(form, word.upos, "xpos", feats)), "")
-        rules = self.ranked(form, word.upos, "lemma", feats) or self.others(word.upos, "lemma")[:1]
-        rule = next(iter(rules), "")
-        return Described(
-            xpos,
-            feats,
-            rule if rule in ("", NOTHING) else next(self.lemmas(form, word.upos, feats)),
-        )
+        description = described(word)
+        feats = description.feats or _first(self.ranked(form, word.upos, "feats"))
+        xpos = description.xpos or _first(self.ranked(form, word.upos, "xpos", feats))
+        rules = self.ranked(form, word.upos, "lemma", feats)
+        lemma = _first(rules or self.others(word.upos, "lemma"))
+        if lemma not in ("", NOTHING):
+            lemma = next(self.lemmas(form, word.upos, feats))
+        return Described(xpos, feats, lemma)
+
+
+def _first(values: Sequence[str]) -> str:
+    return values[0] if values else ""
 
 
 def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
@@ -212,22 +216,29 @@ def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
     is_done = marked.is_done
     for form, word in zip(marked.forms, marked.state.columns):
         if word.upos != NOTHING:
-            said = described(word, is_done)
-            rule = said.lemma if said.lemma in ("", NOTHING) else _rule_of(form, said.lemma)
-            yield form, word.upos, said._replace(lemma=rule)
+            description = described(word, is_done)
+            lemma = description.lemma
+            rule = lemma if lemma in ("", NOTHING) else _rule_of(form, lemma)
+            yield form, word.upos, description._replace(lemma=rule)
 
 
 def _rule_of(form: str, lemma: str) -> str:
     """The rule that makes a lemma, of the whole form if need be."""
+    if ">" in form:
+        return ""
     rule = rule_of(form, lemma)
-    return "" if ">" in form else f"{form.lower()}>{lemma}" if rule == NOTHING else rule
+    return f"{form.lower()}>{lemma}" if rule == NOTHING else rule
 
 
 def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:
     """What differs at the beginnings, as bh and b in bhean and bean; two empty texts: nothing."""
-    cuts = {(i, j): n_shared(form[i:], lemma[j:]) for i in range(3) for j in range(3)}
-    own, other = max(cuts, key=lambda cut: (cuts[cut] > 1 and cuts[cut], -sum(cut)))
-    return form[:own], lemma[:other]
+    shared = {}
+    for cut in product(range(3), range(3)):
+        n_form, n_lemma = cut
+        n_letters = n_shared(form[n_form:], lemma[n_lemma:])
+        shared[cut] = n_letters if n_letters > 1 else 0
+    n_form, n_lemma = max(shared, key=lambda cut: (shared[cut], -sum(cut)))
+    return form[:n_form], lemma[:n_lemma]
 
 
 def _endings(form: str) -> Iterator[str]:

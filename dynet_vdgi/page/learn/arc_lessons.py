@@ -41,9 +41,9 @@ MOST_TEXT = 2000
 """Number of sentences used without trees; of a longer file every second, third and so on."""
 
 MOST_NEW = 0.05
-"""Share of the words that may be new or others before the knowledge of the text is gathered again."""
+"""Share of the words that may change before the knowledge about the text is gathered again."""
 
-AHEAD = 50
+SENTENCES_AHEAD = 50
 """Number of sentences that are chosen in advance."""
 
 LONGEST_EXACT = 60
@@ -127,8 +127,8 @@ class Learnt:
     def guesses(self, sentences: Sequence[Sentence]) -> list[Guess]:
         """The trees of many sentences; they contain the confirmed heads if such trees exist."""
         free = [replace(s, heads=None, deprels=()) for s in sentences]
-        found = self.parser.confidences(free)
-        trees = [tree for tree, _ in found]
+        parsed = self.parser.confidences(free)
+        trees = [tree for tree, _ in parsed]
         for k, sentence in enumerate(sentences):
             heads = sentence.heads or ()
             if any(head != FREE for head in heads) and given_heads.conflict(heads) is None:
@@ -136,7 +136,7 @@ class Learnt:
         labelled = self.labeller.predict(trees)
         return [
             Guess(tree.heads or (), tree.deprels, tuple(sure.tolist()))
-            for tree, (_, sure) in zip(labelled, found)
+            for tree, (_, sure) in zip(labelled, parsed)
         ]
 
     def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
@@ -152,14 +152,14 @@ class Learnt:
         heads = sentence.heads or (FREE,) * len(sentence)
         if len(sentence) > LONGEST_EXACT:
             guess = self.guesses([replace(sentence, heads=None)])[0]
-            tree, said = guess.heads, np.array(guess.sure)
+            tree, probabilities = guess.heads, np.array(guess.sure)
         else:
             given = replace(sentence, heads=_possible(heads))
-            tree, said = self._exact(given, shown[: max(0, corrected - 1)])
+            tree, probabilities = self._exact(given, shown[: max(0, corrected - 1)])
         whole = [t if h == FREE else h for t, h in zip(tree, heads)]
         tree = mended(whole, [h != FREE for h in heads])
         labelled = self.labeller.predict([replace(sentence, heads=tree, deprels=())])[0]
-        return Guess(tree, labelled.deprels, tuple(said.tolist()))
+        return Guess(tree, labelled.deprels, tuple(probabilities.tolist()))
 
     def _exact(self, given: Sentence, held: Sequence[int]) -> tuple[tuple[int, ...], Floats]:
         """A tree that contains the given heads, and the CRF's probabilities (n,) of its heads.
@@ -178,10 +178,8 @@ class Learnt:
             _favour(scores, parsed.heads or (), STUDENT)
         _favour(scores, held, HELD)
         tree = eisner.expected_best(eisner.marginals(eisner.constrained(scores, heads)), heads)
-        said = probabilities[list(tree), range(len(tree))]
-        return tree, shifted(
-            said, self.parser.calibration.shift if self.parser.calibration else 0.0
-        )
+        shift = self.parser.calibration.shift if self.parser.calibration else 0.0
+        return tree, shifted(probabilities[list(tree), range(len(tree))], shift)
 
 
 def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:
@@ -195,21 +193,21 @@ def _possible(heads: Sequence[int]) -> tuple[int, ...]:
     """The given heads (n,), from the first on, that one projective tree can contain together."""
     if given_heads.conflict(heads) is None:
         return tuple(heads)
-    found = [FREE] * len(heads)
+    possible = [FREE] * len(heads)
     for k, head in enumerate(heads):
-        found[k] = head
-        if head != FREE and given_heads.conflict(found) is not None:
-            found[k] = FREE
-    return tuple(found)
+        possible[k] = head
+        if head != FREE and given_heads.conflict(possible) is not None:
+            possible[k] = FREE
+    return tuple(possible)
 
 
 def learn(knowledge: Knowledge, confirmed: Sequence[Sentence]) -> Learnt:
-    """Learns from the text and from confirmed arcs; unconfirmed heads are FREE and relations "_"."""
-    told = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
+    """Learns from the text and from confirmed arcs; other heads are FREE, and relations "_"."""
+    taught = [s for s in confirmed if any(head != FREE for head in s.heads or ())]
     settings = knowledge.course.settings
-    parser = settings.learner().fit(knowledge.text, told, knowledge.base, knowledge.votes)
+    parser = settings.learner().fit(knowledge.text, taught, knowledge.base, knowledge.votes)
     labeller = Labeller(load_labels(), log_p=knowledge.base.log_p)
-    short = [s for s in told if len(s) <= settings.crf.max_len]
+    short = [s for s in taught if len(s) <= settings.crf.max_len]
     return Learnt(parser, labeller.fit(short, verb_order=knowledge.prior.text.verb_order))
 
 
@@ -232,12 +230,15 @@ class Lessons:
         self._n_new = 0  # words since then
 
     def learn(
-        self, told: Mapping[int, Sentence], done: Collection[int], sentences: Mapping[int, Sentence]
+        self,
+        confirmed: Mapping[int, Sentence],
+        done: Collection[int],
+        sentences: Mapping[int, Sentence],
     ) -> tuple[Lesson, Learnt] | None:
         """Guesses for the unfinished sentences, and the model that made them; None: there is no
         text.
 
-        `told` has the sentences with confirmed arcs, `done` the finished ones.
+        `confirmed` has the sentences with confirmed arcs, `done` the finished ones.
         """
         start = time.perf_counter()
         self._n_new += sum(
@@ -249,16 +250,17 @@ class Lessons:
             self._n_new = 0
         if self._knowledge is None:
             return None
-        learnt = learn(self._knowledge, list(told.values()))
+        learnt = learn(self._knowledge, list(confirmed.values()))
         left = [k for k, one in sentences.items() if k not in done and len(one)]
-        guesses = dict(zip(left, learnt.guesses([told.get(k, sentences[k]) for k in left])))
+        given = [confirmed.get(k, sentences[k]) for k in left]
+        guesses = dict(zip(left, learnt.guesses(given)))
         return Lesson(guesses, next_ones(sentences, guesses), time.perf_counter() - start), learnt
 
 
 def next_ones(
-    sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = AHEAD
+    sentences: Mapping[int, Sentence], guesses: Mapping[int, Guess], count: int = SENTENCES_AHEAD
 ) -> list[int]:
-    """The ids of sentences to correct next, the most useful first; those without a guess are done."""
+    """The ids of sentences to correct next, the most useful first; one without a guess is done."""
     ids = list(guesses)
     chosen = choose(
         [sentences[k] for k in ids],

@@ -5,9 +5,13 @@ A part is a letter or, where the XPOS has them, what stands between marks, as in
 XPOS of the most similar features is taken, and each of its parts is chosen again:
 
 * by naive Bayes over the words that have as many parts: by each feature that they have or have not;
-* then, a part that is the beginning of a value becomes the beginning of the value now, as m in Ncms of Gender=Masc.
+* then, a part that is the beginning of a value becomes the beginning of the value now, as m in Ncms
+  of Gender=Masc.
 
->>> masculine = {Described("Ncms", "Gender=Masc|Number=Sing"): 2, Described("Ncmp", "Gender=Masc|Number=Plur"): 1}
+>>> masculine = {
+...     Described("Ncms", "Gender=Masc|Number=Sing"): 2,
+...     Described("Ncmp", "Gender=Masc|Number=Plur"): 1,
+... }
 >>> composed_xpos("Gender=Fem|Number=Plur", masculine)
 'Ncfp'
 """
@@ -36,19 +40,18 @@ def composed_xpos(feats: str, described: Mapping[Described, int]) -> str:
     """The XPOS for features that none of the described words has; they are counted, and all have
     XPOS and FEATS."""
     wanted = frozenset(feats.split("|"))
-    sets = {said: frozenset(said.feats.split("|")) for said in described}
+    sets = {word: frozenset(word.feats.split("|")) for word in described}
 
-    def similarity(said: Described) -> tuple[float, int]:
-        return len(wanted & sets[said]) / len(wanted | sets[said]), described[said]
+    def similarity(word: Described) -> tuple[float, int]:
+        return len(wanted & sets[word]) / len(wanted | sets[word]), described[word]
 
     likest = max(described, key=similarity)
     shape = _parts(likest.xpos)
-    examples = [_DescribedWord(_parts(said.xpos), sets[said]) for said in described]
+    examples = [_DescribedWord(_parts(word.xpos), sets[word]) for word in described]
     examples = [example for example in examples if len(example.parts) == len(shape)]
     parts = [_likeliest_part(place, part, examples, wanted) for place, part in enumerate(shape)]
-    for place, part in _beginnings_of_values(
-        shape, sets[likest] - wanted, wanted - sets[likest]
-    ).items():
+    gone, new = sets[likest] - wanted, wanted - sets[likest]
+    for place, part in _beginnings_of_values(shape, gone, new).items():
         parts[place] = part
     return "".join(parts)
 
@@ -83,7 +86,7 @@ def _beginnings_of_values(
     N--P.
     """
     old_values = dict(_name_and_value(feature) for feature in gone)
-    found: dict[int, str] = {}
+    parts: dict[int, str] = {}
     for name, value in map(_name_and_value, sorted(new)):
         old = old_values.get(name, "").lower()
         for place in range(len(shape) - 1, 0, -1):
@@ -91,9 +94,9 @@ def _beginnings_of_values(
             is_code = "-" in shape or not part.isupper()
             if value and part.isalnum() and old.startswith(part.lower()) and is_code:
                 beginning = value[: len(part)]
-                found[place] = beginning if part.isupper() else beginning.lower()
+                parts[place] = beginning if part.isupper() else beginning.lower()
                 break
-    return found
+    return parts
 
 
 def _name_and_value(feature: str) -> tuple[str, str]:

@@ -1,6 +1,13 @@
 """Events while the page is open: changes, guesses of single sentences, learning, writing the file.
 
-Everything runs on one event loop and is quick, because `helpers` and threads do the long work.
+Everything runs on one event loop and is quick, because threads do the long work. Two tasks wait
+until a lesson is due, of the parser and of the tagger. In time:
+
+    start            both lessons are due (that of the tagger if a word has no tag)
+    a change         `every` sentences are finished: a lesson of the parser is due
+                     enough tags are set: a lesson of the tagger is due
+    a tagger's end   its tags are adopted: a lesson of the parser is due
+    a parser's end   its guesses are adopted; changes in the meantime may make another due
 """
 
 from __future__ import annotations
@@ -15,9 +22,10 @@ from typing import Any
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.page.learn.arc_lessons import Lesson
-from dynet_vdgi.page.learn.helpers import HelperError, Helpers
+from dynet_vdgi.page.learn.learner import Learner
 from dynet_vdgi.page.learn.next_sentence import ORDERS, NextSentence
 from dynet_vdgi.page.learn.recent_choices import WAIT_FOR_GUESS, RecentChoices
+from dynet_vdgi.page.learn.remote import LearningError
 from dynet_vdgi.page.learn.tag_lessons import TagLesson
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.annotated_text import PARSED_AGAIN
@@ -43,7 +51,7 @@ logger = logging.getLogger("dynet_vdgi")
 
 
 class Live:
-    """A session with learning around it; without `helpers` there is no learning. Sentences go by
+    """A session with learning around it; without `learner` there is no learning. Sentences go by
     their ids.
 
     The parser learns again after `every` sentences; `order` is the order of the next sentences.
@@ -52,29 +60,28 @@ class Live:
     def __init__(
         self,
         session: Session,
-        helpers: Helpers | None = None,
+        learner: Learner | None = None,
         every: int = EVERY,
         order: str = ORDERS[0],
     ) -> None:
         self.session, self.order = session, order
         self.learning: dict[str, Any] = {
-            "state": "off" if helpers is None else "starting",
+            "state": "off" if learner is None else "starting",
             "lessons": 0,
         }
         self.tagger = ""  # what the tagger has learnt from, in words
         self.unwritten = ""  # why the last attempt to write the file failed
-        self._helpers, self._every = helpers, every
+        self._learner, self._every = learner, every
         self._tasks: list[asyncio.Task[None]] = []
         self._last_shown: dict[int, float] = {}  # when a page last showed a sentence
         self._next = NextSentence(session.text)
-        self._recent_choices = None if helpers is None else RecentChoices(helpers)
-        self._wake = asyncio.Event()
-        self._done_at_lesson = len(session.text.finished)
+        self._recent_choices = None if learner is None else RecentChoices(learner)
+        self._parser_is_due, self._tagger_is_due = asyncio.Event(), asyncio.Event()
+        self._n_finished_at_lesson = len(session.text.finished)
         self._parsing: dict[int, asyncio.Task[None]] = {}
         self._parsed: dict[int, tuple[int, int]] = {}  # sentence: lesson, edits of its exact parse
         # sentence to be parsed again: word with a new head, or 0
         self._corrected: dict[int, int] = {}
-        self._tag_wake = asyncio.Event()
         # words whose tags or features were set or confirmed since the tagger has learnt
         self._n_tags_changed = 0
         self._taggers = 0
@@ -82,9 +89,12 @@ class Live:
     def start(self) -> None:
         """Starts learning and writing."""
         self._tasks = [asyncio.create_task(self._write_on())]
-        if self._helpers is not None:
-            self._tasks.append(asyncio.create_task(self._learn_on(self._helpers)))
-            self._tasks.append(asyncio.create_task(self._tag_on(self._helpers)))
+        if self._learner is not None:
+            self._parser_is_due.set()
+            if self._learner.has_tagger or any(not m.is_tagged for m in self.session.sentences):
+                self._tagger_is_due.set()
+            self._tasks.append(asyncio.create_task(self._learn_to_parse(self._learner)))
+            self._tasks.append(asyncio.create_task(self._learn_to_tag(self._learner)))
 
     async def stop(self) -> None:
         """Stops both; `Session.close` writes the file."""
@@ -94,8 +104,8 @@ class Live:
         for task in tasks:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        if self._helpers is not None:
-            self._helpers.stop()
+        if self._learner is not None:
+            self._learner.stop()
 
     async def _write_on(self) -> None:
         while True:
@@ -109,46 +119,48 @@ class Live:
                         logger.warning("%s", error)
                     self.unwritten = str(error)
 
-    async def _learn_on(self, helpers: Helpers) -> None:
+    async def _learn_to_parse(self, learner: Learner) -> None:
+        """Gives the parser a lesson whenever one is due."""
         try:
-            while True:
-                self._wake.clear()
-                self._done_at_lesson = len(self.session.text.finished)
+            while await self._parser_is_due.wait():
+                self._parser_is_due.clear()
+                self._n_finished_at_lesson = len(self.session.text.finished)
                 self.learning["state"] = "learning"
                 tagged = [marked for marked in self.session.sentences if marked.is_tagged]
-                now = {marked.id: marked.bare for marked in tagged}
-                told = {marked.id: marked.confirmed() for marked in tagged if marked.is_touched}
-                done = [marked.id for marked in tagged if marked.is_done]
-                asked = "parser", told, done, now
-                lesson: Lesson | None = await asyncio.to_thread(helpers.learn, *asked)
+                text = {marked.id: marked.bare for marked in tagged}
+                confirmed = {m.id: m.confirmed() for m in tagged if m.is_touched}
+                finished = [marked.id for marked in tagged if marked.is_done]
+                lesson: Lesson | None = await asyncio.to_thread(
+                    learner.learn, "parser", confirmed, finished, text
+                )
                 if lesson is None:
                     self.learning["state"] = "nothing"
                 else:
-                    await self._take_over(lesson, now, len(told))
-                if not self._is_due():
-                    await self._wake.wait()
-        except HelperError as error:
+                    await self._adopt(lesson, text, len(confirmed))
+                self._look_whether_parser_is_due()
+        except LearningError as error:
             logger.warning("learning has stopped: %s", error)
             self.learning |= {"state": "failed", "why": str(error)}
 
-    def _is_due(self) -> bool:
-        return len(self.session.text.finished) - self._done_at_lesson >= self._every
+    def _look_whether_parser_is_due(self) -> None:
+        if len(self.session.text.finished) - self._n_finished_at_lesson >= self._every:
+            self._parser_is_due.set()
 
-    async def _take_over(self, lesson: Lesson, told: Mapping[int, Sentence], n_trees: int) -> None:
+    async def _adopt(self, lesson: Lesson, text: Mapping[int, Sentence], n_trees: int) -> None:
         """Adopts the guesses, a few at a time, but not for sentences that somebody views or has
         edited."""
         self._next.useful = lesson.next_ones
         lessons = self.learning["lessons"] + 1
         self.learning["lessons"] = lessons
         sentences = self.session.text.by_id
-        seen = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
+        edits = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
         for number, (k, guess) in enumerate(lesson.guesses.items()):
             marked = sentences.get(k)
-            if marked is None or k not in seen or marked.bare is not told.get(k):
+            if marked is None or k not in edits or marked.bare is not text.get(k):
                 continue
             is_shown = self._is_open(k) and marked.sure
-            is_kept = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
-            if marked.edits == seen[k] and not is_kept:
+            stays = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
+            if marked.edits == edits[k] and not stays:
                 self.session.put(k, marked.version, guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
@@ -157,39 +169,33 @@ class Live:
         seconds = round(lesson.seconds, 1)
         self.learning = {"state": "ready", "lessons": lessons, "trees": n_trees, "seconds": seconds}
 
-    async def _tag_on(self, helpers: Helpers) -> None:
-        """Learns to tag once there are words without tags, or a person has set tags."""
+    async def _learn_to_tag(self, learner: Learner) -> None:
+        """Gives the tagger a lesson whenever one is due."""
         try:
-            if (
-                all(marked.is_tagged for marked in self.session.sentences)
-                and not helpers.has_tagger
-            ):
-                await self._tag_wake.wait()
-            while True:
-                self._tag_wake.clear()
+            while await self._tagger_is_due.wait():
+                self._tagger_is_due.clear()
                 self._n_tags_changed = 0
                 sentences = self.session.sentences
-                own = [
+                by_person = [
                     m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)
                 ]
-                known = {marked.id: marked.known for marked in sentences}
+                text = {marked.id: marked.known for marked in sentences}
                 lesson: TagLesson | None = await asyncio.to_thread(
-                    helpers.learn, "tagger", known, own
+                    learner.learn, "tagger", text, by_person
                 )
                 if lesson is not None:
-                    await self._take_tags(lesson.guesses)
+                    await self._adopt_tags(lesson.guesses)
                     self._next.with_doubtful_tags = lesson.next_ones
                     self._taggers += 1
-                    words, yours = count(lesson.n_words, "word"), count(len(own), "sentence")
+                    words, yours = count(lesson.n_words, "word"), count(len(by_person), "sentence")
                     self.tagger = f"Tags are learnt from {words}" + (
-                        f", yours in {yours}." if own else "."
+                        f", yours in {yours}." if by_person else "."
                     )
-                await self._tag_wake.wait()
-        except HelperError as error:
+        except LearningError as error:
             logger.warning("learning to tag has stopped: %s", error)
             self.tagger = f"Learning to tag has stopped: {error}"
 
-    async def _take_tags(self, guesses: Mapping[int, TagGuess]) -> None:
+    async def _adopt_tags(self, guesses: Mapping[int, TagGuess]) -> None:
         """Adopts guesses of tags, a few sentences at a time; then there is more to parse.
 
         In sentences that somebody views or has edited, only words for which nothing is shown get
@@ -199,12 +205,12 @@ class Live:
         for number, (k, guess) in enumerate(guesses.items()):
             marked = text.by_id.get(k)
             if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
-                is_kept = marked.edits or self._is_open(k)
-                text.put_tags(marked, marked.with_tags_shown(guess) if is_kept else guess)
+                is_seen = marked.edits or self._is_open(k)
+                text.put_tags(marked, marked.with_tags_shown(guess) if is_seen else guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         if guesses:
-            self._wake.set()
+            self._parser_is_due.set()
 
     async def choices(self, marked: MarkedSentence, *, waits: bool = True) -> Choices | None:
         """See `RecentChoices.of`; None without learning."""
@@ -243,16 +249,16 @@ class Live:
         """
         by_id = self.session.text.by_id
         before = _n_words_tagged(by_id.get(number))
-        found = self.session.change(number, seen, what, word, value, words)
-        if not words and by_id[found[0]].edits == seen[0]:
-            return found
-        n_changed = len(found) if words else abs(_n_words_tagged(by_id[found[0]]) - before)
+        changed = self.session.change(number, seen, what, word, value, words)
+        if not words and by_id[changed[0]].edits == seen[0]:
+            return changed
+        n_tags = len(changed) if words else abs(_n_words_tagged(by_id[changed[0]]) - before)
         if what in COLUMNS:
-            n_changed = max(1, n_changed)
-        self._n_tags_changed += n_changed
+            n_tags = max(1, n_tags)
+        self._n_tags_changed += n_tags
         if self._n_tags_changed >= (TAGS_EVERY if self._taggers else FIRST_TAGS):
-            self._tag_wake.set()
-        for each in found if not words else ():
+            self._tagger_is_due.set()
+        for each in () if words else changed:
             self.touch(each)
             if word and what in COLUMNS:
                 self._recall(each, word, by_id[each].forms[word - 1])
@@ -260,14 +266,12 @@ class Live:
                 for form in by_id[each].forms[word - 1 : word + (what == "split")]:
                     self._recall(each, word - 1, form)
             if what in PARSED_AGAIN:
-                # now there is something
                 if self.learning["state"] == "nothing" and by_id[each].is_tagged:
-                    self._wake.set()
+                    self._parser_is_due.set()  # now there is something
                 self._corrected[each] = word if what == "head" else 0
                 self._parse(each)
-        if self._is_due():
-            self._wake.set()
-        return found
+        self._look_whether_parser_is_due()
+        return changed
 
     def back(self, what: str) -> int:
         """Undoes or redoes a change; returns the id of its sentence."""
@@ -277,14 +281,13 @@ class Live:
             self._recall(number, step.word, self.session.text.of_id(number).forms[step.word - 1])
         self._corrected.pop(number, None)
         self.touch(number)
-        if self._is_due():
-            self._wake.set()
+        self._look_whether_parser_is_due()
         return number
 
     def _recall(self, number: int, after: int = 0, form: str = "") -> bool:
         """See `AnnotatedText.recall`; a tagger that somebody has given knows more words than the
         text has."""
-        has_tagger = self._helpers is not None and self._helpers.has_tagger
+        has_tagger = self._learner is not None and self._learner.has_tagger
         return not has_tagger and self.session.text.recall(
             self.session.text.of_id(number), after, form
         )
@@ -297,10 +300,10 @@ class Live:
 
     def _parse(self, number: int) -> None:
         """Starts to parse a sentence around its confirmed arcs, unless a parse of it is running."""
-        if self._helpers is not None and self.learning["lessons"] and number not in self._parsing:
-            self._parsing[number] = asyncio.create_task(self._parse_on(self._helpers, number))
+        if self._learner is not None and self.learning["lessons"] and number not in self._parsing:
+            self._parsing[number] = asyncio.create_task(self._parse_on(self._learner, number))
 
-    async def _parse_on(self, helpers: Helpers, number: int) -> None:
+    async def _parse_on(self, learner: Learner, number: int) -> None:
         """Parses until the sentence has not changed meanwhile; an undo ends it, too."""
         by_id = self.session.text.by_id
         try:
@@ -312,7 +315,7 @@ class Live:
                 if corrected:  # numbered without punctuation
                     corrected = 1 + sum(position < corrected for position in marked.positions)
                 asked = "guess", marked.confirmed(), marked.shown(), corrected
-                guess: Guess | None = await asyncio.to_thread(helpers.answer, "parser", *asked)
+                guess: Guess | None = await asyncio.to_thread(learner.answer, "parser", *asked)
                 if guess is None:
                     return
                 if by_id.get(number) is marked and marked.edits == now[1] and marked.bare is words:
@@ -322,7 +325,7 @@ class Live:
                     return
                 if marked.is_held and number not in self._corrected:
                     return
-        except HelperError as error:
+        except LearningError as error:
             logger.debug("sentence %d is not parsed: %s", number, error)
         finally:
             del self._parsing[number]

@@ -45,7 +45,7 @@ class NextSentence:
         return chain(ids[place + 1 :], ids[: max(0, place)])
 
     def _by_use(self, last: int | None) -> Iterator[int]:
-        """The best to correct next, then the others, then the sentences that were left unfinished."""
+        """The best to correct next, then the others, then the sentences left unfinished."""
         for number in chain(self.with_doubtful_tags, self.useful, self._by_place(last)):
             if number not in self._left_unfinished:
                 yield number

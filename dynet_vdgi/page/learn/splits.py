@@ -1,4 +1,4 @@
-"""Splits to offer for a word: as other words of the text are split, and at apostrophes and hyphens."""
+"""Splits to offer for a word: as other words of the text are split, at apostrophes and hyphens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.sentence_layout import has_space_after
 from dynet_vdgi.words.tagger.lemmas import n_shared
 
-MOST = 9
+MOST_OFFERED = 9
 
 _INSIDE = re.compile(r"(?<=\w)['’ʼ‐-](?=\w)")
 
@@ -61,18 +61,21 @@ class Splits:
             return []  # what is typed would be cut there, too
         for marked in sentences:
             if marked.is_done or not marked.is_found:  # somebody has looked at its tokens
-                known = self._splits.get(marked.id)
-                if known is None or known[0] is not marked.source:
-                    known = self._splits[marked.id] = (
-                        marked.source,
-                        list(_splits_in(marked.source.lines)),
-                    )
-                splits.update(known[1])
+                splits.update(self._in_sentence(marked))
         fitting = sorted(splits, key=lambda split: (-len(split.text), -splits[split]))
-        found = [typed for split in fitting if (typed := split.applied(form))]
+        typed = [split.applied(form) for split in fitting]
         for match in _INSIDE.finditer(form):
-            found += [f"{form[: match.end()]}{mark}{form[match.end() :]}" for mark in (" ", "|")]
-        return list(dict.fromkeys(found))[:MOST]
+            start, end = form[: match.end()], form[match.end() :]
+            typed += [f"{start} {end}", f"{start}|{end}"]
+        return list(dict.fromkeys(filter(None, typed)))[:MOST_OFFERED]
+
+    def _in_sentence(self, marked: MarkedSentence) -> list[WordSplit]:
+        """The splits in a sentence, which are looked for again when its tokens are others."""
+        source, splits = self._splits.get(marked.id, (None, []))
+        if source is not marked.source:
+            splits = list(_splits_in(marked.source.lines))
+            self._splits[marked.id] = marked.source, splits
+        return splits
 
 
 def _splits_in(lines: Sequence[str]) -> Iterator[WordSplit]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.page.learn.arc_lessons import AHEAD
+from dynet_vdgi.page.learn.arc_lessons import SENTENCES_AHEAD
 from dynet_vdgi.page.text.marked import NOTHING, TagGuess
 from dynet_vdgi.parser.steps import step_file
 from dynet_vdgi.words.tagger.tagger import Tagger
@@ -37,27 +37,24 @@ class TagLesson(NamedTuple):
 
 
 def learn_tags(
-    sentences: Mapping[int, Sentence], own: Iterable[int], first: Tagger | None = None
+    sentences: Mapping[int, Sentence], by_person: Iterable[int], first: Tagger | None = None
 ) -> Tagger | None:
     """A tagger, learnt from all words that have a tag; None: there are too few.
 
-    `own` are the sentences, by id, with tags by a person. `first` tags sentences without any tag,
-    which teach, too.
+    `by_person` are the sentences, by id, with tags by a person. `first` tags sentences without any
+    tag, which teach, too.
     """
-    wanted = {k for k in own if k in sentences}
+    wanted = {k for k in by_person if k in sentences}
     tagged = [k for k, one in sentences.items() if any(tag != NOTHING for tag in one.tags)]
     others = [k for k in tagged if k not in wanted]
     room = max(1, MOST_SENTENCES - len(wanted))
-    chosen = [k for k in tagged if k in wanted] + others[
-        :: -(-len(others) // room) if others else 1
-    ]
+    step = max(1, -(-len(others) // room))
+    chosen = [k for k in tagged if k in wanted] + others[::step]
     text = [sentences[k] for k in chosen]
     untagged = [one for k, one in sentences.items() if k not in {*chosen}]
     if first is not None:
-        teaching = [one for one in untagged if all(tag == NOTHING for tag in one.tags)][
-            :MOST_TEACHING
-        ]
-        text += first.predict(teaching)
+        teaching = [one for one in untagged if all(tag == NOTHING for tag in one.tags)]
+        text += first.predict(teaching[:MOST_TEACHING])
     if sum(tag != NOTHING for one in text for tag in one.tags) < FEWEST_TAGGED:
         return None
     return Tagger().fit(text, raw=untagged[: 2 * MOST_SENTENCES])
@@ -67,9 +64,8 @@ def tag_guesses(tagger: Tagger, sentences: Mapping[int, Sentence]) -> dict[int, 
     """What the tagger says of the sentences in which a word has no tag; given tags have the
     probability 1."""
     wanted = [k for k, one in sentences.items() if NOTHING in one.tags]
-    found = tagger.stream([sentences[k] for k in wanted])
     guesses = {}
-    for k, (one, chances, _) in zip(wanted, found):
+    for k, (one, chances, _) in zip(wanted, tagger.stream([sentences[k] for k in wanted])):
         sure = tuple([1.0 if p is None else p for p in chances])
         guesses[k] = TagGuess(one.tags, sure, one.lemmas, one.xpos, one.feats, one.soft)
     return guesses
@@ -83,19 +79,23 @@ class TagLessons:
         self.tagger = self.first
 
     def learn(
-        self, sentences: Mapping[int, Sentence], own: Sequence[int], count: int = AHEAD
+        self,
+        sentences: Mapping[int, Sentence],
+        by_person: Sequence[int],
+        count: int = SENTENCES_AHEAD,
     ) -> tuple[TagLesson, Tagger] | None:
         """Learns again if there is anything to learn from; None: there is no tagger yet.
 
-        `own` are the sentences, by id, with tags by a person.
+        `by_person` are the sentences, by id, with tags by a person.
         """
-        if own or self.first is None:
-            self.tagger = learn_tags(sentences, own, self.first) or self.tagger
+        if by_person or self.first is None:
+            self.tagger = learn_tags(sentences, by_person, self.first) or self.tagger
         if self.tagger is None:
             return None
-        found = tag_guesses(self.tagger, sentences)
-        fit = [
-            k for k, guess in found.items() if SHORTEST_TAGGED <= len(guess.tags) <= LONGEST_TAGGED
-        ]
-        doubtful = sorted(fit, key=lambda k: sum(found[k].chances) / len(found[k].chances))
-        return TagLesson(found, doubtful[:count], self.tagger.n_words), self.tagger
+        guesses = tag_guesses(self.tagger, sentences)
+        means = {}
+        for k, guess in guesses.items():
+            if SHORTEST_TAGGED <= len(guess.tags) <= LONGEST_TAGGED:
+                means[k] = sum(guess.chances) / len(guess.chances)
+        doubtful = sorted(means, key=lambda k: means[k])
+        return TagLesson(guesses, doubtful[:count], self.tagger.n_words), self.tagger

@@ -1,5 +1,4 @@
-"""The inputs of a run: raw text, files or sentences; how they are read, and messages about gold
-trees."""
+"""The tokeniser and the tagger of a run: given as files, or learnt from the words with tags."""
 
 from __future__ import annotations
 
@@ -16,9 +15,9 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.writing import unchanged
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.models import archive
-from dynet_vdgi.parser.steps import MEMORY, StepFile, Steps
+from dynet_vdgi.parser.steps import MEMORY, StepFile, Steps, contents
 from dynet_vdgi.system.messages import count
-from dynet_vdgi.training.inputs import Given, Inputs
+from dynet_vdgi.training.inputs import Inputs, InputText, file_names, memory_sentences
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -26,29 +25,41 @@ HERE = "learnt in this run"
 """Stands for the file of a step that there is none of."""
 
 
-def with_learnt(steps: Steps, inputs: Inputs) -> Steps:
-    """The steps of a run; a step that is not given learns from its texts and trees, and from its
-    raw text.
+def steps_of(inputs: Inputs) -> Steps:
+    """The steps of a run: those that are given, and with raw text those that it learns.
 
-    Raises: UsageError, there are no tags to learn from; DataError, a file is malformed.
+    Raises: ModelError, one cannot be used; UsageError, one is missing, or there are no tags to
+    learn from; DataError, a file is malformed.
     """
-    known = [given for given in (*inputs.texts.values(), inputs.trees) if given]
-    if not known and len(steps.files) < len(("tokeniser", "tagger")):
+    paths = {"tokeniser": inputs.tokeniser, "tagger": inputs.tagger}
+    given = {name: StepFile(str(paths[name]), content) for name, content in contents(paths).items()}
+    steps = Steps(given, lines=inputs.lines)
+    if inputs.raw is not None:
+        steps = _with_learnt(steps, inputs, inputs.raw)
+    steps.check([*inputs.text_names, *inputs.raw_names])
+    return steps
+
+
+def _with_learnt(steps: Steps, inputs: Inputs, raw: InputText) -> Steps:
+    """The steps with those that are not given: they learn from texts and trees, and from raw
+    text."""
+    tagged = [text for text in (*inputs.texts.values(), inputs.trees) if text]
+    if not tagged and len(steps.files) < len(archive.STEPS):
         raise UsageError("--raw needs tagged sentences: name some with --train, or with --trees")
     if "tokeniser" not in steps.files:
-        content = _tokeniser(known)
+        content = _tokeniser(tagged)
         steps = replace(steps, files={**steps.files, "tokeniser": StepFile(HERE, content)})
     if "tagger" not in steps.files:
-        content = _tagger(known, inputs.raw or Given(), steps)
+        content = _tagger(tagged, raw, steps)
         steps = replace(steps, files={**steps.files, "tagger": StepFile(HERE, content)})
     return steps
 
 
-def _tokeniser(known: Sequence[Given]) -> bytes:
+def _tokeniser(tagged: Sequence[InputText]) -> bytes:
     """A tokeniser's file. Raises: UsageError, there is raw text only."""
     from dynet_vdgi.words.tokeniser import files as tokeniser_file
 
-    blocks = superseded([[*_blocks(given)] for given in known], words_of)
+    blocks = superseded([[*_blocks(text)] for text in tagged], words_of)
     documents = [
         document
         for group in blocks
@@ -63,12 +74,13 @@ def _tokeniser(known: Sequence[Given]) -> bytes:
     return archive.packed(tokeniser_file.members(tokeniser_file.learnt(documents), made))
 
 
-def _blocks(given: Given) -> Iterator[Block]:
-    for name in given.names:
+def _blocks(text: InputText) -> Iterator[Block]:
+    """The sentences that have words."""
+    for name in file_names(text):
         if not raw_text.is_named(name):
             yield from conllu_blocks.blocks(name)
-    if given.sentences:
-        yield from blocks_in("".join(map(unchanged, given.sentences)), MEMORY)
+    if sentences := memory_sentences(text):
+        yield from blocks_in("".join(map(unchanged, sentences)), MEMORY)
 
 
 def words_of(block: Block) -> tuple[str, ...]:
@@ -78,17 +90,17 @@ def words_of(block: Block) -> tuple[str, ...]:
     )
 
 
-def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
+def _tagger(texts: Sequence[InputText], raw: InputText, steps: Steps) -> bytes:
     """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
     from dynet_vdgi.words.tagger.tagger import Tagger, universal_tags
 
     groups = superseded(
-        [[*_known_tags(given, steps)] for given in known], lambda sentence: sentence.forms
+        [[*_with_given_tags(text, steps)] for text in texts], lambda sentence: sentence.forms
     )
     sentences = [sentence for group in groups for sentence in group]
     tagged = [sentence for sentence in sentences if set(universal_tags(sentence)) != {"_"}]
     rest = [sentence for sentence in sentences if set(universal_tags(sentence)) == {"_"}]
-    rest += _known_tags(raw, steps)
+    rest += _with_given_tags(raw, steps)
     tagger = Tagger().fit(tagged, rest)
     n_raw = sum(map(len, [*tagged, *rest])) - tagger.n_words
     with_tags, without = count(tagger.n_words, "word"), count(n_raw, "word")
@@ -96,7 +108,7 @@ def _tagger(known: Sequence[Given], raw: Given, steps: Steps) -> bytes:
     return tagger.to_bytes()
 
 
-def _known_tags(given: Given, steps: Steps) -> Iterator[Sentence]:
+def _with_given_tags(text: InputText, steps: Steps) -> Iterator[Sentence]:
     """The sentences with the tags they have, before anything is tagged."""
-    yield from reading.checked(steps.blocks(given.names), "ignored", reading.KNOWN)
-    yield from given.sentences
+    yield from reading.checked(steps.blocks(file_names(text)), "ignored", reading.KNOWN)
+    yield from memory_sentences(text)

@@ -1,18 +1,20 @@
-"""Training material of every recipe: sentences, trees, vocabulary, rules. No DyNet, no files."""
+"""What a run learns from, when it has been read: sentences, trees, vocabulary, rules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import Vocabulary
-from dynet_vdgi.lexicon.vectors import Embeddings
 from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.rule_tables.word_orders import Fact
+
+if TYPE_CHECKING:
+    from dynet_vdgi.lexicon.vectors import Embeddings
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,10 @@ class Material:
     """`texts`, whose trees are never used, and gold `trees` to learn from; for few-trees heads may
     be FREE.
 
-    `texts` are sentences by language label, which is empty for a single language; `facts` are known
-    facts about these languages. `dev` holds sentences with gold trees, and is empty unless they are
-    used. `punctuation` is the relation that punctuation had in `trees`, from which it has been
-    removed.
+    `texts` are sentences by language label, which is empty for a single language; `facts` are those
+    that a user gives about these languages. `dev` holds sentences with gold trees, and is empty
+    unless they are used. `punctuation` is the relation that punctuation had in `trees`, from which
+    it has been removed.
 
     For the neural parser: `vectors` are word vectors; `start` are weights to start from instead of
     random ones.
