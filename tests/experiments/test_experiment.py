@@ -279,7 +279,7 @@ def test_what_is_done_is_not_done_again(folder, vdgi, pretended, wording: Wordin
     ]
     both = vdgi.good(*EXPERIMENT, "--jobs", "2")
     assert sorted(done.seen[3:]) == LABELS[3:]
-    wording.check(both.err)
+    wording.lines(both.err, " runs:")
     assert vdgi.good(*EXPERIMENT).out == both.out
     assert len(done.seen) == 5
     assert "| first | 48.5 (49.0) ± 0.7 |" in both.out
@@ -295,7 +295,7 @@ def test_what_was_done_otherwise_is_done_again_and_kept(folder, vdgi, pretended,
     write_plan(folder, PLAN.replace("finetune.updates=2", "finetune.updates=3"))
     result = vdgi.good(*EXPERIMENT)
     assert sorted(done.seen[5:]) == ["xx/fine/1", "xx/fine/2", "xx/first/1"]
-    wording.check(result.err)
+    wording.lines(result.err, " again ")
     assert names_in(Path("out/.replaced")) == ["xx.fine.1-1", "xx.fine.2-1", "xx.first.1-1"]
     assert Path("out/.replaced/xx.fine.1-1/result.json").read_bytes() == old
     write_plan(folder)
