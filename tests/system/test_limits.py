@@ -20,6 +20,7 @@ from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.settings.presets import read_toml
 from dynet_vdgi.system import limits
 from dynet_vdgi.system.files import read_text
+from dynet_vdgi.training.input_reader import InputReader
 from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.taught import RECIPE, TaughtSettings
 
@@ -80,8 +81,9 @@ def test_words_in_the_column_of_tags_are_not_learnt_from(
     blocks = ["".join(map(WORD.format, "12")).replace("NOUN", tag) + "\n" for tag in "abcd"]
     path.write_text("".join(blocks), encoding="utf-8")
     inputs = Inputs({"": (str(path),)})
+    settings = TaughtSettings()
     with wording.raises(DataError):
-        RECIPE.prepare(inputs, TaughtSettings())
+        RECIPE.prepare(InputReader(inputs, settings.data), settings)
 
 
 @pytest.mark.usefixtures("low")
