@@ -1,4 +1,5 @@
-"""Errors that a user can cause. Each class carries the exit status that scripts see (see `cli.py`)."""
+"""Errors that a user can cause. Each class carries the exit status that scripts see (see
+`cli.py`)."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ and compares them with
 
 * "never learns": correcting the parse that the preset of --reference makes without any tree;
 * "learns, parses once": as this program, but a correction does not affect the rest of its sentence;
-* "UDPipe": UDPipe 1 trained on the corrected sentences at the moments of --udpipe, by hand before the first;
+* "UDPipe": UDPipe 1 trained on the corrected sentences at the moments of --udpipe, by hand before
+  the first;
 * "by hand": every word's head and label is set.
 
 Only the universal part of a label counts. Labels are compared once the heads are right; UDPipe's
@@ -39,7 +40,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.page.learn import arc_lessons
 from dynet_vdgi.page.learn.arc_lessons import Knowledge, Learnt
 from dynet_vdgi.page.text import changes
-from dynet_vdgi.page.text.marked import read_text
+from dynet_vdgi.page.text.sentence_blocks import read_text
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.relations.ud_relations import relation_of
@@ -66,14 +67,14 @@ class Text:
         self.whole = [s for s in read(path, heads="required") if len(without_punctuation(s)[0]) > 1]
         self.gold = [without_punctuation(s)[0] for s in self.whole]
         self.bare = [replace(s, heads=None, deprels=()) for s in self.gold]
-        self.knowledge = self._known(preset)
-        self.never = self.knowledge if preset == reference else self._known(reference)
+        self.knowledge = self._knowledge_of(preset)
+        self.never = self.knowledge if preset == reference else self._knowledge_of(reference)
 
     @cached_property
     def without_trees(self) -> Learnt:
         return arc_lessons.learn(self.never, [])
 
-    def _known(self, preset: str) -> Knowledge:
+    def _knowledge_of(self, preset: str) -> Knowledge:
         knowledge = arc_lessons.knowledge_of(self.bare, arc_lessons.Course.of(preset))
         assert knowledge is not None
         return knowledge
@@ -87,14 +88,18 @@ def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
         for k, (form, tag) in enumerate(zip(bare.forms, bare.tags), 1)
     )
     (marked,) = read_text("\n".join(rows) + "\n\n", "bare")
-    marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps)))
+    marked.put(learnt.guess(replace(marked.confirmed_sentence(), gaps=bare.gaps)))
     n_changed = 0
     while marked.heads != gold.heads:
         word = next(
             d for d, (h, right) in enumerate(zip(marked.heads, gold.heads), 1) if h != right
         )
         marked.arcs = changes.new_state(marked, "head", word, gold.heads[word - 1], "x").arcs
-        marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps), marked.shown(), word))
+        marked.put(
+            learnt.guess(
+                replace(marked.confirmed_sentence(), gaps=bare.gaps), marked.shown_heads(), word
+            )
+        )
         n_changed += 1
     return n_changed
 
@@ -142,8 +147,8 @@ def counts(text: Text, learnt: Learnt, k: int) -> Row:
 
 def labeller(knowledge: arc_lessons.Knowledge, trees: Sequence[Sentence]) -> Labeller:
     """What `arc_lessons.learn` learns of labels, without the parser."""
-    found = Labeller(load_labels(), log_p=knowledge.base.log_p)
-    return found.fit(trees, verb_order=knowledge.prior.text.verb_order)
+    unfitted = Labeller(load_labels(), log_p=knowledge.base.log_p)
+    return unfitted.fit(trees, verb_order=knowledge.prior.text.verb_order)
 
 
 def labelled(text: Text, count: int, every: int) -> list[Row]:
@@ -179,13 +184,14 @@ def add_udpipe(text: Text, rows: Sequence[Row], moments: Sequence[int]) -> None:
 
 
 def measured(arguments: argparse.Namespace) -> list[Row]:
-    """All rows, first those of the file; the rows of a language and order are added to it together."""
+    """All rows, first those of the file; the rows of a language and order are added to it
+    together."""
     rows = json_rows(arguments.rows)
-    known = {(row["language"], row["order"]) for row in rows}
+    measured_before = {(row["language"], row["order"]) for row in rows}
     for name, file in arguments.language:
         text = None
         for order in arguments.orders:
-            if (name, order) in known:
+            if (name, order) in measured_before:
                 continue
             text = text or Text(file, arguments.preset.format(name), arguments.reference)
             counted = arguments.sentences, arguments.every

@@ -2,12 +2,13 @@
 
     python experiments/annotate_changes.py --sentences 2000 --changes 400
 
-A file of so many sentences, the demo treebank's over and over with trees that count as guessed, is annotated.
-When the program has learnt for the first time, one request after the other sets heads, confirms and takes
-back, each on the disk before it is answered; after every twenty changes a sentence is right, upon which the
-program learns again. The script prints the times of the answers and how many came while it learnt, the time
-until the first sentence was there, and the CPU time of the program that answers, everything it did meanwhile
-included: on a busy machine only the last means much. Linux only.
+A file of so many sentences, the demo treebank's over and over with trees that count as guessed, is
+annotated. When the program has learnt for the first time, one request after the other sets heads,
+confirms and takes back, each on the disk before it is answered; after every twenty changes a
+sentence is right, upon which the program learns again. The script prints the times of the answers
+and how many came while it learnt, the time until the first sentence was there, and the CPU time of
+the program that answers, everything it did meanwhile included: on a busy machine only the last
+means much. Linux only.
 """
 
 from __future__ import annotations

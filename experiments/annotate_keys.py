@@ -16,8 +16,8 @@ relations written out in full. Languages that are in --rows are not measured aga
 --whole corrects punctuation, too, and all columns, word after word; the export is compared with
 gold. --text does so from the treebank's text, one sentence a line, without a tagger:
 
-    python experiments/annotate_keys.py --data UD --language ta ta_ttb-ud-test.conllu --text --sentences 10 \\
-        --rows rows.jsonl
+    python experiments/annotate_keys.py --data UD --language ta ta_ttb-ud-test.conllu --text \\
+        --sentences 10 --rows rows.jsonl
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.page.learn.arc_lessons import PRESET
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-KINDS = ("heads", "relations", "walking", "confirming")
+KEY_KINDS = ("heads", "relations", "walking", "confirming")
 COLUMNS = {
     "tag": ("t", "e", "tags"),
     "feats": ("f", "v", "feats"),
@@ -83,7 +83,8 @@ FEATURES = """async ([goal, present, bundles]) => {
   let best = null;
   const weigh = (typed) => { // without a blank before it, a digit takes what has this number
     const k = offers(typed, present, bundles).indexOf(goal);
-    const keys = [...typed.replace(/^[0-9]/, " $&"), ...Array(Math.max(0, k)).fill("ArrowDown"), "Enter"];
+    const downs = Array(Math.max(0, k)).fill("ArrowDown");
+    const keys = [...typed.replace(/^[0-9]/, " $&"), ...downs, "Enter"];
     if (k >= 0 && (!best || keys.length < best.length)) best = keys;
   };
   const letters = own.map((one) => value(one).toLowerCase());
@@ -91,28 +92,36 @@ FEATURES = """async ([goal, present, bundles]) => {
     for (const n of [1, 2, 3]) weigh(one.slice(0, n));
     for (const other of letters.slice(k + 1)) {
       weigh(one[0] + other[0]);
-      for (const [n, m] of [[1, 1], [2, 1], [1, 2]]) weigh(`${one.slice(0, n)} ${other.slice(0, m)}`);
+      for (const [n, m] of [[1, 1], [2, 1], [1, 2]]) {
+        weigh(`${one.slice(0, n)} ${other.slice(0, m)}`);
+      }
     }
   }
   const change = (start, from) => {
     const now = parts(from);
     const gone = now.filter((one) => !own.some((other) => name(other) === name(one)));
     let typed = start;
-    for (const one of [...own.filter((one) => !now.includes(one)), ...gone.map((one) => `-${one}`)]) {
+    const added = own.filter((one) => !now.includes(one));
+    for (const one of [...added, ...gone.map((one) => `-${one}`)]) {
       const sign = one[0] === "-" ? "-" : "";
       const [n, v] = [name(one).replace("-", ""), value(one)].map((text) => text.toLowerCase());
       const k = now.findIndex((other) => name(other).toLowerCase() === n);
       if (k >= 0) now.splice(k, 1);
       if (!sign) now.push(one);
-      const some = v.includes(",") ? [1, 2, 3].map((m) => v.split(",").map((each) => each.slice(0, m)).join(",")) : [];
+      const begun = (m) => v.split(",").map((each) => each.slice(0, m)).join(",");
+      const some = v.includes(",") ? [1, 2, 3].map(begun) : [];
       const pieces = [1, 2, 3, 4].flatMap((k) => [sign + v.slice(0, k), sign + n.slice(0, k)]);
-      const both = [1, 2, 3].flatMap((k) => [1, 2, 3].map((m) => `${n.slice(0, k)}=${v.slice(0, m)}`));
-      const whole = [1, 2, 3, 4].flatMap((k) => [v, ...some].map((its) => `${n.slice(0, k)}=${its}`));
+      const both = [1, 2, 3].flatMap(
+        (k) => [1, 2, 3].map((m) => `${n.slice(0, k)}=${v.slice(0, m)}`));
+      const whole = [1, 2, 3, 4].flatMap(
+        (k) => [v, ...some].map((its) => `${n.slice(0, k)}=${its}`));
       if (!sign) pieces.push(one, ...both, ...whole);
       const goal = String([...now].sort());
       const ways = [...pieces, ...pieces.map((piece) => ` ${piece}`)].map((piece) => {
-        const k = composed(`${typed}${piece}`, present, bundles).findIndex((one) => String(parts(one).sort()) === goal);
-        return { piece, cost: k < 0 ? Infinity : piece.length + 3 * k + (piece.trim() === one ? 2 : 0) };
+        const offered = composed(`${typed}${piece}`, present, bundles);
+        const k = offered.findIndex((one) => String(parts(one).sort()) === goal);
+        const cost = piece.length + 3 * k + (piece.trim() === one ? 2 : 0);
+        return { piece, cost: k < 0 ? Infinity : cost };
       });
       const best = ways.reduce((a, b) => (b.cost < a.cost ? b : a));
       if (best.cost === Infinity) return;
@@ -131,10 +140,13 @@ XPOS = """async ([goal, present, known]) => {
   const parts = (xpos) => (/[:.,|]/.test(xpos) ? xpos.split(/[:.,|]/) : [...xpos]);
   const [own, now] = [parts(goal), parts(present === "_" ? known[0] ?? "" : present)];
   const isNumber = (part) => Number(/^[0-9]/.test(part));
-  const others = own.filter((part, k) => part !== now[k] && part).sort((a, b) => isNumber(a) - isNumber(b));
+  const changed = own.filter((part, k) => part !== now[k] && part);
+  const others = changed.sort((a, b) => isNumber(a) - isNumber(b));
   const pieces = [1, 2, 3].map((n) => others.map((part) => part.slice(0, n).toLowerCase()));
   const typed = pieces.flatMap((some) => [some.join(""), some.join(" ")]);
-  for (let n = 1; n <= goal.length; n++) typed.push(goal.slice(0, n), goal.slice(0, n).toLowerCase());
+  for (let n = 1; n <= goal.length; n++) {
+    typed.push(goal.slice(0, n), goal.slice(0, n).toLowerCase());
+  }
   let best = [...goal, ...(xposOffers(goal, present, known).length ? ["ArrowUp"] : []), "Enter"];
   for (const text of typed.filter(Boolean)) {
     const one = text.replace(/^[0-9]/, " $&"); // as for features
@@ -163,7 +175,8 @@ RELATION = """async ([goal, present, all]) => {
   const [base, subtype] = goal.split(":");
   const own = [1, 2, 3].map((n) => base.slice(0, n));
   const ends = subtype ? [...Array(subtype.length).keys()].map((k) => subtype.slice(0, k + 1)) : [];
-  const typed = [...own, ...ends.flatMap((end) => [`:${end}`, ...own.map((start) => `${start}:${end}`)])];
+  const withEnd = (end) => [`:${end}`, ...own.map((start) => `${start}:${end}`)];
+  const typed = [...own, ...ends.flatMap(withEnd)];
   let best = null;
   const weigh = (keys) => { if (!best || keys.length < best.length) best = keys; };
   const key = matching("", all, present).find(({ value }) => value === goal)?.key;
@@ -172,7 +185,8 @@ RELATION = """async ([goal, present, all]) => {
     const options = matching(one, all, present);
     const k = options.findIndex(({ value }) => value === goal);
     const isAsked = !all.includes(goal) && options.length === 1; // whether it is meant
-    if (k >= 0) weigh([...one, ...Array(k).fill("ArrowDown"), "Enter", ...(isAsked ? ["Enter"] : [])]);
+    const enters = isAsked ? ["Enter", "Enter"] : ["Enter"];
+    if (k >= 0) weigh([...one, ...Array(k).fill("ArrowDown"), ...enters]);
   }
   return best;
 }"""
@@ -194,7 +208,8 @@ def cost(keys: Keys) -> int:
 
 
 def typed_cost(keys: Keys) -> int:
-    """Number of keys; Shift counts once for capitals, bars and underscores that follow each other."""
+    """Number of keys; Shift counts once for capitals, bars and underscores that follow each
+    other."""
     return len(keys) + len(
         re.findall("[A-Z|_:]+", "".join(key if len(key) == 1 else " " for key in keys))
     )
@@ -347,8 +362,8 @@ class Driver:
         After half a minute it is as it is: a key may have been refused, and a person would look
         again.
         """
-        found: Shown = self.page.evaluate(QUIET, edits)
-        return found
+        after: Shown = self.page.evaluate(QUIET, edits)
+        return after
 
     def change(self, kind: str, keys: Keys, shown: Shown) -> Shown:
         """Presses keys that change the sentence, and returns it afterwards."""
@@ -360,11 +375,11 @@ class Driver:
             if self.page.locator("#choice").is_visible():
                 self.press(kind, keys[-1:])
         turns = len(keys) if keys[0] in (".", ",") or keys[0].startswith("Shift+") else 1
-        found = self.shown(shown["edits"] + turns)
+        after = self.shown(shown["edits"] + turns)
         if self.page.locator("#choice").is_visible():  # refused: the tree has changed meanwhile
             self.press(kind, ["Enter" if ":" in "".join(keys) else "Escape"])
-            found = self.shown()
-        return found
+            after = self.shown()
+        return after
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -393,7 +408,7 @@ def corrected(driver: Driver, gold: Sentence, whole: bool = False) -> dict[str, 
         counts["before"] += 1
         wait_for(lambda: driver.get(f"sentence/{number}")["done"] or driver.is_refused)
         if driver.get(f"sentence/{number}")["done"]:
-            return {kind: driver.keys[kind] for kind in (*KINDS, "tokens", *COLUMNS)} | counts
+            return {kind: driver.keys[kind] for kind in (*KEY_KINDS, "tokens", *COLUMNS)} | counts
 
 
 def correct_tokens(driver: Driver, gold: Sentence) -> None:
@@ -416,7 +431,8 @@ def correct_tokens(driver: Driver, gold: Sentence) -> None:
 
 
 def correct_columns(driver: Driver, gold: Sentence) -> None:
-    """Makes tags, features, XPOS and lemmas those of gold, word after word, on the shortest ways."""
+    """Makes tags, features, XPOS and lemmas those of gold, word after word, on the shortest
+    ways."""
     for place in range(1, len(gold) + 1):
         wait_for_rest(driver)
         shown = driver.shown()
@@ -426,10 +442,10 @@ def correct_columns(driver: Driver, gold: Sentence) -> None:
             while shown["words"][place - 1][name] != goal:
                 driver.go(shown, place)
                 all_ways = ways(driver, shown, name, goal)
-                found = [way for way in all_ways if way not in failed] or all_ways
+                untried = [way for way in all_ways if way not in failed] or all_ways
                 failed.append(
                     min(
-                        found,
+                        untried,
                         key=partial(left_cost, box=COLUMNS[name][0] if driver.box == name else ""),
                     )
                 )
@@ -495,28 +511,28 @@ def ways(driver: Driver, shown: Shown, name: str, goal: str) -> list[Keys]:
         letter = next(letter for letter, tag in letters.items() if tag == goal)
         return [[turn] * _turns(present, goal, ring, 1), [box, letter]]
     ring = driver.get(f"values/{shown['id']}?word={driver.place}&what={name}")["values"]
-    found = [[turn] * _turns(present, goal, ring, 1)] if goal in ring else []
+    shortest_ways = [[turn] * _turns(present, goal, ring, 1)] if goal in ring else []
     others = [value for value in ring if value != present]
     has_digits = name == "lemma" and re.search("[0-9]", word["form"])
     if goal in others[:9] and not has_digits:
-        found.append([box, str(others.index(goal) + 1)])
+        shortest_ways.append([box, str(others.index(goal) + 1)])
     if name == "lemma":
         proposed = present if present != "_" else word["form"]
         written = edited(proposed, goal)
-        found.append([box, *written, "Enter"])
+        shortest_ways.append([box, *written, "Enter"])
         if by_option := driver.page.evaluate(LEMMA, [goal, word["form"], proposed, others]):
-            found.append([box, *by_option])
+            shortest_ways.append([box, *by_option])
     elif goal == "_":
-        found.append([box, "_", "Enter"])
+        shortest_ways.append([box, "_", "Enter"])
     elif name == "xpos":
-        found.append([box, *driver.page.evaluate(XPOS, [goal, present, ring])])
+        shortest_ways.append([box, *driver.page.evaluate(XPOS, [goal, present, ring])])
     else:
         if driver.place > 1 and shown["words"][driver.place - 2]["feats"] == goal:
-            found.append([box, "0"])
+            shortest_ways.append([box, "0"])
         if by_values := driver.page.evaluate(FEATURES, [goal, present, ring]):
-            found.append([box, *by_values])
-        found.append([box, *goal, "Enter"])
-    return found
+            shortest_ways.append([box, *by_values])
+        shortest_ways.append([box, *goal, "Enter"])
+    return shortest_ways
 
 
 def edited(present: str, goal: str) -> Keys:
@@ -563,7 +579,8 @@ def offered_relations(driver: Driver, shown: Shown, place: int) -> list[str]:
 
 
 def first_wrong(shown: Shown, gold: Sentence, whole: bool) -> int:
-    """The first word with another head or relation than gold, 0: none; punctuation only if `whole`."""
+    """The first word with another head or relation than gold, 0: none; punctuation only if
+    `whole`."""
     pairs = zip(shown["words"], gold.heads or (), gold.deprels)
     for place, (word, head, relation) in enumerate(pairs, 1):
         if (whole or place not in shown["punctuation"]) and (word["head"], word["label"]) != (
@@ -624,10 +641,10 @@ def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[d
     gold = list(read(path, heads="required"))
     count = min(arguments.sentences, len(gold))
     with tempfile.TemporaryDirectory() as folder:
-        own = Path(folder) / ("own.txt" if arguments.text else "own.conllu")
+        opened_file = Path(folder) / ("own.txt" if arguments.text else "own.conllu")
         lines = [GoldTokens.of(one).text + "\n" for one in gold] if arguments.text else [bare(path)]
-        own.write_text("".join(lines), encoding="utf-8")
-        with opened(own, every, arguments.preset, *["--lines"] * arguments.text) as driver:
+        opened_file.write_text("".join(lines), encoding="utf-8")
+        with opened(opened_file, every, arguments.preset, *["--lines"] * arguments.text) as driver:
             if not arguments.text:
                 wait_for_lesson(driver, 0, every)
             while done < count:
@@ -640,22 +657,23 @@ def measured(name: str, path: Path, arguments: argparse.Namespace) -> Iterator[d
                     wait_for_lesson(driver, done, every)
                 wait_for(lambda: driver.shown()["number"] != number)  # noqa: B023
         if arguments.whole or arguments.text:
-            out = own.with_name("out.conllu")
+            out = opened_file.with_name("out.conllu")
             command = [
                 *VDGI,
                 "annotate",
-                str(own.with_suffix(".conllu")),
+                str(opened_file.with_suffix(".conllu")),
                 "--finished",
                 "--export",
                 str(out),
             ]
             subprocess.run(command, check=True)
             print(
-                f"{name}: {compared(list(read(out, heads='required')), gold[:count], arguments.text)}"
+                f"{name}: "
+                + compared(list(read(out, heads="required")), gold[:count], arguments.text)
             )
 
 
-def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool) -> str:
+def compared(annotated: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool) -> str:
     """In how many sentences all lines are equal, and the cells that are not, by column.
 
     Of sentences from text neither comments nor DEPS are compared, and of MISC only SpaceAfter=No.
@@ -670,11 +688,11 @@ def compared(found: Sequence[Sentence], gold: Sequence[Sentence], is_text: bool)
             ]
         return columns
 
-    pairs = [(lines(a), lines(b)) for a, b in zip(found, gold)]
+    pairs = [(lines(a), lines(b)) for a, b in zip(annotated, gold)]
     other = Counter(
         k
-        for mine, its in pairs
-        for a, b in zip(mine, its)
+        for mine, theirs in pairs
+        for a, b in zip(mine, theirs)
         for k, (x, y) in enumerate(zip(a, b), 1)
         if x != y
     )
@@ -736,7 +754,7 @@ def main() -> None:
                 add_json_rows(arguments.rows, [row])
                 rows.append(row)
     print(conditions())
-    kinds = ("tokens", *COLUMNS, *KINDS) if arguments.whole or arguments.text else KINDS
+    kinds = ("tokens", *COLUMNS, *KEY_KINDS) if arguments.whole or arguments.text else KEY_KINDS
     header = ["", "sentences", "words", *kinds, "keys", "as before", "heads set", "relations set"]
     table = [
         [name, *line([row for row in rows if row["language"] == name], kinds)]

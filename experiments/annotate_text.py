@@ -29,7 +29,7 @@ from measuring import VDGI, argument_parser, conditions, print_table
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.sentence import Sentence
 
-KINDS = {
+CORRECTION_KINDS = {
     "glue": "sentences joined",
     "cut": "sentences cut",
     "join": "words joined",
@@ -86,10 +86,10 @@ class Requests:
         headers = {"Origin": f"http://{self._parts.netloc}", "Content-Type": "application/json"}
         body = None if content is None else json.dumps(content)
         connection.request(method, self._parts.path + path, body, headers)
-        found = connection.getresponse()
-        answer = json.loads(found.read())
+        response = connection.getresponse()
+        answer = json.loads(response.read())
         connection.close()
-        return found.status, answer
+        return response.status, answer
 
     def get(self, path: str) -> Any:
         """An answer that must be good."""
@@ -102,8 +102,8 @@ class Requests:
         """Makes a change, and looks again where the program has parsed meanwhile; returns the
         sentence."""
         while True:
-            found = self.get(f"sentence/{number}")
-            order = {"sentence": number, "edits": found["edits"], "version": found["version"]}
+            state = self.get(f"sentence/{number}")
+            order = {"sentence": number, "edits": state["edits"], "version": state["version"]}
             asked = {**order, "what": what, "word": word, "value": value, "anyway": True}
             start = time.perf_counter()
             status, answer = self._answer("POST", "change", asked)
@@ -138,7 +138,8 @@ def tokenised(page: Requests, number: int, gold: GoldTokens) -> Shown:
 
 
 def corrected(page: Requests, number: int, gold: Sentence) -> None:
-    """Corrects tags, then heads, then relations, and says that the sentence is right, until it is."""
+    """Corrects tags, then heads, then relations, and says that the sentence is right, until it
+    is."""
     goals = (("tag", gold.tags), ("head", gold.heads or ()), ("label", gold.deprels))
     shown = page.get(f"sentence/{number}")
     while True:
@@ -160,8 +161,8 @@ def rows(sentence: Sentence) -> list[tuple[str, ...]]:
         tuple(line.split("\t")[:2]) for line in sentence.source.lines if "-" in line.split("\t")[0]
     ]
     heads = map(str, sentence.heads or ())
-    kept = [each for each in ranges if not each[0].startswith("#")]
-    return [*kept, *zip(sentence.forms, sentence.tags, heads, sentence.deprels)]
+    range_rows = [each for each in ranges if not each[0].startswith("#")]
+    return [*range_rows, *zip(sentence.forms, sentence.tags, heads, sentence.deprels)]
 
 
 def from_text(gold: list[Sentence], out: str, every: int) -> Counter[str]:
@@ -186,9 +187,9 @@ def from_text(gold: list[Sentence], out: str, every: int) -> Counter[str]:
             assert running.stdout is not None
             page = Requests(running.stdout.readline().strip())
             for number, sentence in enumerate(gold):
-                own = page.get(f"next?number={number}")["next"]
-                tokenised(page, own, tokens[number])
-                corrected(page, own, sentence)
+                page_number = page.get(f"next?number={number}")["next"]
+                tokenised(page, page_number, tokens[number])
+                corrected(page, page_number, sentence)
         finally:
             running.terminate()
             running.wait(60)
@@ -211,14 +212,16 @@ def main() -> None:
     at_start = conditions()
     gold = list(read(arguments.file, heads="required"))[: arguments.sentences]
     made = from_text(gold, arguments.out, arguments.every)
-    found = list(read(arguments.out, heads="required"))
-    same = sum(rows(a) == rows(b) for a, b in zip(found, gold)) if len(found) == len(gold) else 0
-    texts = sum(GoldTokens.of(a).text == GoldTokens.of(b).text for a, b in zip(found, gold))
+    annotated = list(read(arguments.out, heads="required"))
+    same = 0
+    if len(annotated) == len(gold):
+        same = sum(rows(a) == rows(b) for a, b in zip(annotated, gold))
+    texts = sum(GoldTokens.of(a).text == GoldTokens.of(b).text for a, b in zip(annotated, gold))
     print(at_start)
     n_words = sum(map(len, gold))
     table = [
         [title, str(made[kind]), f"{100 * made[kind] / n_words:.1f}"]
-        for kind, title in KINDS.items()
+        for kind, title in CORRECTION_KINDS.items()
     ]
     print_table(
         f"Changes, {len(gold)} sentences of {n_words} words", ["", "number", "per 100 words"], table

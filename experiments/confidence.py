@@ -34,7 +34,7 @@ from dynet_vdgi.parser.confidence import (
     Weights,
     arc_probabilities,
     logistic,
-    shifted,
+    shift_probabilities,
 )
 from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.rule_tables.prior import Prior
@@ -42,7 +42,7 @@ from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.unsupervised.dmv import Dmv
 
-VOTERS, LONGEST_VOTER, LONGEST = 500, 40, 80
+VOTERS, LONGEST_VOTER, LONGEST_SENTENCE = 500, 40, 80
 AT_MOST = 4000  # number of words per language for learning weights
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
     """Words of a language: the confidence of their heads, whether these are right; and features, to
     learn."""
 
-    said: Floats  # (N,)
+    confidence: Floats  # (N,)
     right: NDArray[np.bool_]  # (N,)
     features: Floats  # (N, 6), as Weights
     # for the text: the features (M, 6), and the teacher's probabilities (M,)
@@ -69,16 +69,17 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     scored = [
         pair.bare
         for pair in pairs(files.scored)
-        if len(pair.bare) <= LONGEST and pair.whole.forms not in seen
+        if len(pair.bare) <= LONGEST_SENTENCE and pair.whole.forms not in seen
     ]
     bare = [replace(sentence, heads=None) for sentence in scored]
-    found = find(parser.engine, bare, margins=True)
-    right = np.concatenate([np.equal(own.heads, s.heads) for own, s in zip(found, scored)])
-    inputs = [s.tags for s in scored], [own.heads for own in found], [own.margins for own in found]
-    said = parser.calibration(parser.calibration.arcs(*inputs))
+    scored_parses = find(parser.engine, bare, margins=True)
+    scored_heads = [parse.heads for parse in scored_parses]
+    right = np.concatenate([np.equal(h, s.heads) for h, s in zip(scored_heads, scored)])
+    inputs = [s.tags for s in scored], scored_heads, [parse.margins for parse in scored_parses]
+    confidence = parser.calibration(parser.calibration.arcs(*inputs))
     nothing = np.zeros((0, len(Weights._fields))), np.zeros(0)
     if not learns:
-        return Measured(said, right, nothing[0], nothing)
+        return Measured(confidence, right, nothing[0], nothing)
     everything = [pair.bare for pair in text]
     teacher = Dmv().fit(everything, Prior.of_text(load_rules(rules_path("best")), everything))
     voters = [replace(s, heads=None) for s in everything if len(s) <= LONGEST_VOTER][:VOTERS]
@@ -87,11 +88,11 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     probabilities = arc_probabilities(teacher.marginals(voters), parses)
     of_scored, of_text = [], []
     for unit in np.eye(len(Weights._fields)).tolist():  # tables are linear in the weights
-        tables = Calibration.unscaled(tags, parses, margins, probabilities, Weights(*unit))
+        tables = Calibration.fit_unscaled(tags, parses, margins, probabilities, Weights(*unit))
         of_scored.append(tables.odds(tables.arcs(*inputs)))
         of_text.append(tables.odds(tables.arcs(tags, parses, margins)))
     return Measured(
-        said, right, np.column_stack(of_scored), (np.column_stack(of_text), probabilities)
+        confidence, right, np.column_stack(of_scored), (np.column_stack(of_text), probabilities)
     )
 
 
@@ -100,7 +101,7 @@ def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> f
     p = np.clip(np.asarray(probabilities, np.float64), CLIP, 1 - CLIP)
     truth, shift = np.asarray(right, np.float64), 0.0
     for _ in range(steps):
-        q = shifted(p, shift)
+        q = shift_probabilities(p, shift)
         change = (truth - q).sum() / max(float((q * (1 - q)).sum()), 1e-9)
         shift += float(np.clip(change, -1, 1))
         if abs(change) < 1e-9:
@@ -124,8 +125,10 @@ def learnt(languages: Sequence[Measured]) -> tuple[Floats, float]:
             (x.T * (p * (1 - p))) @ x + 1e-3 * np.eye(len(weights)), x.T @ (y - p)
         )
     weights = np.round(weights[1:], 3)
-    said = np.concatenate([scaled(one, f, weights, 0.0) for one, f in zip(languages, features)])
-    return weights, round(best_shift(said, y), 2)
+    confidence = np.concatenate(
+        [scaled(one, f, weights, 0.0) for one, f in zip(languages, features)]
+    )
+    return weights, round(best_shift(confidence, y), 2)
 
 
 def scaled(language: Measured, features: Floats, weights: Floats, shift: float) -> Floats:
@@ -135,15 +138,24 @@ def scaled(language: Measured, features: Floats, weights: Floats, shift: float) 
     return np.asarray(1 / (1 + np.exp(-(base + shift + slope * (features @ weights)))))
 
 
-def figures(said: Floats, right: NDArray[np.bool_]) -> list[float]:
+def figures(confidence: Floats, right: NDArray[np.bool_]) -> list[float]:
     """ECE, AUC, accuracy of the least confident tenth and of all, mean, share of the commonest; per
     cent."""
-    _, which, times = np.unique(np.rint(said * STEPS), return_inverse=True, return_counts=True)
+    _, which, times = np.unique(
+        np.rint(confidence * STEPS), return_inverse=True, return_counts=True
+    )
     ranks = (np.cumsum(times) - (times - 1) / 2)[which]
     n, n_right = len(right), int(right.sum())
     auc = (ranks[right].sum() - n_right * (n_right + 1) / 2) / max(1, n_right * (n - n_right))
-    least = right[np.argsort(said, kind="stable")[: max(1, n // 10)]].mean()
-    shares = calibration_error(said, right), auc, least, right.mean(), said.mean(), times.max() / n
+    least = right[np.argsort(confidence, kind="stable")[: max(1, n // 10)]].mean()
+    shares = (
+        calibration_error(confidence, right),
+        auc,
+        least,
+        right.mean(),
+        confidence.mean(),
+        times.max() / n,
+    )
     return [100 * float(share) for share in shares]
 
 
@@ -159,18 +171,20 @@ def main() -> None:
         parser.error("--learn learns for parsers without trees: leave out --trees")
     at_start = conditions()
     names = [files.name for files in listed(arguments)]
-    found = [measured(files, arguments.trees, arguments.learn) for files in listed(arguments)]
+    measurements = [
+        measured(files, arguments.trees, arguments.learn) for files in listed(arguments)
+    ]
     rows: list[tuple[str, list[float]]] = []
-    for k, one in enumerate(found):
-        said = one.said
+    for k, one in enumerate(measurements):
+        confidence = one.confidence
         if arguments.learn:
-            weights, shift = learnt(found[:k] + found[k + 1 :])
-            said = scaled(one, one.features, weights, shift)
-        rows.append((names[k], figures(said, one.right)))
+            weights, shift = learnt(measurements[:k] + measurements[k + 1 :])
+            confidence = scaled(one, one.features, weights, shift)
+        rows.append((names[k], figures(confidence, one.right)))
     print(at_start)
     print_figures(rows)
     if arguments.learn:
-        weights, shift = learnt(found)
+        weights, shift = learnt(measurements)
         print(f"\n{Weights(*weights.tolist())}, shift {shift}")
 
 

@@ -10,8 +10,10 @@ fifth of each kind:
     head      another word of the sentence as head, drawn from all that do not depend on the word
     relation  another relation, drawn as frequently as the treebank has it
     tag       another UPOS, drawn in the same way, with the most frequent relation of that tag
-    flip      word and head change places: the word gets the head's head and relation, and the head the word's
-    column    in turn another value of one feature, as frequent with this UPOS, or the lemma of another such word
+    flip      word and head change places: the word gets the head's head and relation, and the head
+              the word's
+    column    in turn another value of one feature, as frequent with this UPOS, or the lemma of
+              another such word
 
 A flip is found at either of its two words. `random` is the share of the errors expected in random
 order among as many places as there are errors. The universal parser that ships with this package
@@ -39,9 +41,9 @@ from measuring import conditions, csv_rows, print_table, write_csv
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.writing import write as write_conllu
-from dynet_vdgi.page.learn.consistency import inconsistent
+from dynet_vdgi.page.learn.consistency import inconsistent_words
 
-KINDS = ("head", "relation", "tag", "flip", "column")
+ERROR_KINDS = ("head", "relation", "tag", "flip", "column")
 FIRST = (50, 100, 200)
 HEADER = (
     "language", "kind", "words", "errors", "first 50", "first 100", "first 200",
@@ -60,14 +62,14 @@ class Planted:
 
 def sentences_of(files: Listed, n_words: int) -> list[Sentence]:
     """The first sentences of a treebank, without the lines that they had in its files."""
-    found, total = [], 0
+    sentences, total = [], 0
     folder = files.text[0].parent
     for path in dict.fromkeys([*files.text, *sorted(folder.glob("*-test.conllu"))]):
         for sentence in reading.read(path):
             if total < n_words:
-                found.append(replace(sentence, source=None))
+                sentences.append(replace(sentence, source=None))
                 total += len(sentence)
-    return found
+    return sentences
 
 
 def drawn(rng: random.Random, counts: Counter[str], but: str) -> str:
@@ -78,10 +80,10 @@ def drawn(rng: random.Random, counts: Counter[str], but: str) -> str:
 
 def below(heads: Sequence[int], word: int) -> set[int]:
     """A word and all that depend on it."""
-    found = {word}
-    while more := {d for d, head in enumerate(heads, 1) if head in found} - found:
-        found |= more
-    return found
+    subtree = {word}
+    while more := {d for d, head in enumerate(heads, 1) if head in subtree} - subtree:
+        subtree |= more
+    return subtree
 
 
 class Treebank:
@@ -170,8 +172,8 @@ class Treebank:
             if tag != "PUNCT"
         ]
         self.rng.shuffle(words)
-        wanted, rest, errors = round(share * len(words) / len(KINDS)), iter(words), []
-        for kind in KINDS:
+        wanted, rest, errors = round(share * len(words) / len(ERROR_KINDS)), iter(words), []
+        for kind in ERROR_KINDS:
             n = 0
             while n < wanted:
                 k, w = next(rest)
@@ -204,22 +206,24 @@ def measured(files: Listed, n_words: int, share: float) -> list[dict[str, object
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "planted.conllu"))
         write_conllu(treebank.result(), path)
-        found = [(int(place.sentence) - 1, place.word) for place in inconsistent([path])]
+        suspects = [(int(place.sentence) - 1, place.word) for place in inconsistent_words([path])]
     seconds = time.process_time() - start
-    tops = [set(found[:n]) for n in (*FIRST, len(errors))]
+    tops = [set(suspects[:n]) for n in (*FIRST, len(errors))]
     rows: list[dict[str, object]] = []
-    for kind in ("all", *KINDS):
-        its = [error for error in errors if kind in ("all", error.kind)]
+    for kind in ("all", *ERROR_KINDS):
+        of_kind = [error for error in errors if kind in ("all", error.kind)]
         hits = [
-            sum(any((e.sentence, w) in top for w in e.words) for e in its) / len(its)
+            sum(any((e.sentence, w) in top for w in e.words) for e in of_kind) / len(of_kind)
             for top in tops
         ]
-        by_chance = sum(1 - (1 - len(errors) / words) ** len(e.words) for e in its) / len(its)
+        by_chance = sum(1 - (1 - len(errors) / words) ** len(e.words) for e in of_kind) / len(
+            of_kind
+        )
         values = (
             files.name,
             kind,
             words,
-            len(its),
+            len(of_kind),
             *(f"{each:.4f}" for each in (*hits, by_chance)),
             f"{seconds:.0f}",
         )

@@ -66,7 +66,8 @@ def curves(title: str, series: Sequence[Series], name: str, unit: tuple[str, str
         f'<svg class="vdgi-curve" viewBox="0 0 {CURVE_WIDTH} {CURVE_HEIGHT}" width="{CURVE_WIDTH}" '
         f'height="{CURVE_HEIGHT}" role="img" aria-labelledby="{name}-title {name}-desc">',
         f'<title id="{name}-title">{escape(title)} against {unit[1]}</title>',
-        f'<desc id="{name}-desc">{escape(" ".join(_in_words(line, unit[0]) for line in series))}</desc>',
+        f'<desc id="{name}-desc">'
+        f"{escape(' '.join(_in_words(line, unit[0]) for line in series))}</desc>",
     ]
     for value in y_ticks:
         _, y = place(0.0, value)
@@ -80,7 +81,8 @@ def curves(title: str, series: Sequence[Series], name: str, unit: tuple[str, str
             f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_tick(value)}</text>'
         )
     parts.append(
-        f'<text x="{(_LEFT + right) / 2:.1f}" y="{CURVE_HEIGHT - 6}" text-anchor="middle">{unit[1]}</text>'
+        f'<text x="{(_LEFT + right) / 2:.1f}" y="{CURVE_HEIGHT - 6}" text-anchor="middle">'
+        f"{unit[1]}</text>"
     )
     for line in series:
         places = [place(x, y) for x, y in line.points]
@@ -158,10 +160,14 @@ def picture() -> str:
         axes.append(f'<text x="{50 + step:.0f}" y="{38 + size}" text-anchor="middle">{tick}</text>')
         axes.append(f'<text x="44" y="{24 + size - step:.0f}" text-anchor="end">{tick}</text>')
     axes.append(
-        f'<text x="{50 + size / 2}" y="{58 + size}" text-anchor="middle">expected, % of the heads</text>'
+        f'<text x="{50 + size / 2}" y="{58 + size}" text-anchor="middle">'
+        "expected, % of the heads</text>"
     )
     axes.append('<text x="50" y="12">right, % of the heads</text>')
-    style = "text{font:12px sans-serif;fill:#333}path{stroke:#999;fill:none}circle{fill:#7aa}.name{fill:#b00}"
+    style = (
+        "text{font:12px sans-serif;fill:#333}path{stroke:#999;fill:none}"
+        "circle{fill:#7aa}.name{fill:#b00}"
+    )
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 70} {size + 70}" role="img">'
     )

@@ -1,12 +1,13 @@
 """Learns what share of heads a universal parser will find, and checks it on languages kept aside.
 
     python experiments/expect.py learn FILE.npz=NAME,NAME,... ... --data DIR --rows ROWS.csv
-    python experiments/expect.py tags FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... --data DIR \\
-        --rows ROWS.csv
-    python experiments/expect.py errors FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ...
-    --data DIR python experiments/expect.py fit --rows ROWS.csv --out FILE.npz python
-    experiments/expect.py check MODEL --data DIR --set check --rows ROWS.csv python
-    experiments/expect.py near MODEL --data DIR
+    python experiments/expect.py tags FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... \\
+        --data DIR --rows ROWS.csv
+    python experiments/expect.py errors FILE.npz=CODE,CODE,... ... --retaggers FILE=CODE,... ... \\
+        --data DIR
+    python experiments/expect.py fit --rows ROWS.csv --out FILE.npz
+    python experiments/expect.py check MODEL --data DIR --set check --rows ROWS.csv
+    python experiments/expect.py near MODEL --data DIR
 
 A file of `universal.py learn` is named with what it has not learnt from: branches, `checked` for
 those of the eleven, and `free` for treebanks with NonCommercial or GPL licences. `learn` parses the
@@ -64,13 +65,14 @@ from dynet_vdgi.words.tagger import retagger
 from dynet_vdgi.words.tagger.tagger import Tagger
 
 SENTENCES = 400
-LEAST = 150
+FEWEST_WORDS = 150
 """Words of a treebank that counts."""
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 COUNTED, BETWEEN = (10, 50, 100, 300), (10, 100)
 TAGGED = (50, 100, 300)
 COLUMNS = (
-    "set", "network", "treebank", "branch", "words", "marginal", "right", "expected", "tagged", "tags",
+    "set", "network", "treebank", "branch", "words", "marginal", "right", "expected",
+    "tagged", "tags",
 )  # fmt: skip
 """tagged: sentences that a tagger has learnt from; tags: its own estimate of its accuracy."""
 Row = dict[str, Any]
@@ -115,16 +117,18 @@ def learn(arguments: argparse.Namespace) -> None:
         for row in kept_aside(set(names.split(","))):
             name = row["treebank"]
             if name not in read:
-                found = languages.read(universal.files_of(arguments.data, row["files"]), "required")
-                read[name] = random.Random(1).sample(found, min(SENTENCES, len(found)))
-            known = {
+                sentences = languages.read(
+                    universal.files_of(arguments.data, row["files"]), "required"
+                )
+                read[name] = random.Random(1).sample(sentences, min(SENTENCES, len(sentences)))
+            keys = {
                 "set": "left out",
                 "network": Path(path).stem,
                 "treebank": name,
                 "branch": row["branch"],
             }
-            rows.append({**known, **measured(scorer, read[name])})
-    write(arguments.rows, [row for row in rows if row["words"] >= LEAST], "left out")
+            rows.append({**keys, **measured(scorer, read[name])})
+    write(arguments.rows, [row for row in rows if row["words"] >= FEWEST_WORDS], "left out")
 
 
 def fit(arguments: argparse.Namespace) -> None:
@@ -143,23 +147,24 @@ def fit(arguments: argparse.Namespace) -> None:
 
 
 def of_left_out(rows: list[Row]) -> tuple[np.ndarray, float]:
-    """The line (2,) without trees, and its width; in the rows, what lines without the branch say."""
+    """The line (2,) without trees, and its width; in the rows, what lines without the branch
+    say."""
     of_treebank = Counter(row["treebank"] for row in rows)
     weights = np.array([1 / of_treebank[row["treebank"]] for row in rows])
     x, y = (np.array([float(row[name]) for row in rows]) for name in ("marginal", "right"))
     branches = np.array([row["branch"].partition("+")[0] for row in rows])
-    said, is_inside = np.zeros(len(rows)), np.zeros(len(rows), bool)
+    expected, is_inside = np.zeros(len(rows)), np.zeros(len(rows), bool)
     for branch in set(branches):
         others = branches != branch
-        said[~others] = on_line(fitted(x[others], y[others], weights[others]), x[~others])
-    said = np.round(said, 4)
-    odds = abs(log_odds(said) - log_odds(y))
+        expected[~others] = on_line(fitted(x[others], y[others], weights[others]), x[~others])
+    expected = np.round(expected, 4)
+    odds = abs(log_odds(expected) - log_odds(y))
     for branch in set(branches):
         others = branches != branch
         is_inside[~others] = odds[~others] <= nine_of_ten(odds[others], weights[others])
-    for row, share in zip(rows, said.tolist()):
+    for row, share in zip(rows, expected.tolist()):
         row["expected"] = share
-    off = np.average(abs(said - y), weights=weights)
+    off = np.average(abs(expected - y), weights=weights)
     inside, width = np.average(is_inside, weights=weights), nine_of_ten(odds, weights)
     print(
         f"{len(rows)} parses of {len(of_treebank)} treebanks, {len(set(branches))} branches: off by"
@@ -186,29 +191,29 @@ def of_trees() -> np.ndarray:
         for row in csv_rows(RESULTS / "universal.csv")
         if row["system"] == "branch left out" and row["set"] == "choose"
     }
-    found = {
+    measured_dda = {
         (row["language"], int(row["k"])): float(row["dda40"]) / 100
         for row in csv_rows(RESULTS / "few-trees-universal.csv")
     }
-    languages = sorted({language for language, _ in found})
+    languages = sorted({language for language, _ in measured_dda})
     x, low, high = (
         np.array(column)
         for column in (
             [float(without[each]) / 100 for each in languages],
-            *([found[each, k] for each in languages] for k in BETWEEN),
+            *([measured_dda[each, k] for each in languages] for k in BETWEEN),
         )
     )
     result = []
     for k in COUNTED:
-        y = np.array([found.get((each, k), np.nan) for each in languages])
+        y = np.array([measured_dda.get((each, k), np.nan) for each in languages])
         if np.isnan(y).any():
             share = np.log(k / BETWEEN[0]) / np.log(BETWEEN[1] / BETWEEN[0])
             y = low + share * (high - low)
         even, off = np.ones(len(languages)), []
         for left in range(len(languages)):
             others = np.arange(len(languages)) != left
-            said = on_line(fitted(x[others], y[others], even[others]), x[left])
-            off.append(abs(float(log_odds(said) - log_odds(y[left]))))
+            expected = on_line(fitted(x[others], y[others], even[others]), x[left])
+            off.append(abs(float(log_odds(expected) - log_odds(y[left]))))
         width = nine_of_ten(np.array(off), even)
         print(f"{k} trees: {100 * y.mean():.1f} % in the mean, width of the line {width:.4f}")
         result.append([k, *np.round(fitted(x, y, even), 4), round(width, 4)])
@@ -218,8 +223,8 @@ def of_trees() -> np.ndarray:
 def tags(arguments: argparse.Namespace) -> None:
     rows = []
     for path, code, scorer, text in of_sixteen(arguments):
-        known = {"set": "guessed tags", "network": Path(path).stem, "treebank": code}
-        rows += [{**known, **found} for found in with_guessed_tags(scorer, text)]
+        keys = {"set": "guessed tags", "network": Path(path).stem, "treebank": code}
+        rows += [{**keys, **figures} for figures in with_guessed_tags(scorer, text)]
         print(
             code,
             *(f"{row['tags']:.2f}: {row['right']:.3f}" for row in rows[-1 - len(TAGGED) :]),
@@ -260,8 +265,8 @@ def errors(arguments: argparse.Namespace) -> None:
             words = filtering.prepare(sentences).sentences
             measures = replace(Measures.of(scorer, words), tag_accuracy=accuracy)
             parser = replace(bare_parser, engine=bare_parser.engine.with_measures(measures))
-            found = find(parser.engine, words, margins=True)
-            figures.append(universal.error(parser.calibration, words, found))
+            parses = find(parser.engine, words, margins=True)
+            figures.append(universal.error(parser.calibration, words, parses))
             trees = filtering.prepare(learnt_from).sentences
             base = TextBase.of_text(
                 scorer, [*trees, *words], Prior.of_text(load_rules(rules_path("best")), trees), 0.5
@@ -277,8 +282,8 @@ def errors(arguments: argparse.Namespace) -> None:
             )
         rows.append(figures)
         print(code, *(f"{figure:.1f}" for figure in figures), flush=True)
-    told = "universal, 100 trees; with guessed tags: universal, 100 trees"
-    print(f"mean of {len(rows)} ({told}):", *(f"{figure:.2f}" for figure in np.mean(rows, 0)))
+    columns = "universal, 100 trees; with guessed tags: universal, 100 trees"
+    print(f"mean of {len(rows)} ({columns}):", *(f"{figure:.2f}" for figure in np.mean(rows, 0)))
 
 
 def of_tags(line: np.ndarray, of_line: float, rows: list[Row]) -> np.ndarray:
@@ -311,8 +316,8 @@ def of_tags(line: np.ndarray, of_line: float, rows: list[Row]) -> np.ndarray:
     width, inside = nine_of_ten(spread[~is_gold], each[~is_gold]), 0
     for language in set(of_language):
         others = ~is_gold & (of_language != language)
-        own = spread[~is_gold & (of_language == language)]
-        inside += int((own <= nine_of_ten(spread[others], each[others])).sum())
+        of_this = spread[~is_gold & (of_language == language)]
+        inside += int((of_this <= nine_of_ten(spread[others], each[others])).sum())
     print(f"{price:.3f} nats of log-odds if all tags were wrong, width {width:.3f};")
     print(f"{inside} of {sum(~is_gold)} are within the width that the other languages have")
     for k in TAGGED:
@@ -334,8 +339,8 @@ def with_guessed_tags(scorer: Scorer, text: list[Sentence]) -> Iterator[Row]:
     for k in TAGGED:
         tagger = Tagger().fit(text[:k], map(bare, text[k:]))
         guessed = [with_punctuation(*pair) for pair in zip(gold, tagger.predict(map(bare, gold)))]
-        found = measured(scorer, filtering.prepare(guessed).sentences)
-        yield {**found, "tagged": k, "tags": round(tagger.accuracy or 0.0, 4)}
+        figures = measured(scorer, filtering.prepare(guessed).sentences)
+        yield {**figures, "tagged": k, "tags": round(tagger.accuracy or 0.0, 4)}
 
 
 def with_punctuation(gold: Sentence, guessed: Sentence) -> Sentence:
@@ -353,12 +358,13 @@ def check(arguments: argparse.Namespace) -> None:
     for code, _, test in universal.texts(arguments):
         row = measured(engine.scorer, test)
         share = engine.expectation(row["marginal"], row["words"]).share
-        known = {"set": arguments.set, "network": Path(arguments.models[0]).stem, "treebank": code}
-        rows.append({**known, **row, "expected": round(share, 4)})
+        keys = {"set": arguments.set, "network": Path(arguments.models[0]).stem, "treebank": code}
+        rows.append({**keys, **row, "expected": round(share, 4)})
         print(f"{code}: expected {100 * share:.1f}, right {100 * row['right']:.1f}")
     off = np.array([row["expected"] - row["right"] for row in rows])
     print(
-        f"{len(rows)} texts: off by {100 * abs(off).mean():.2f} points, with signs {100 * off.mean():+.2f}"
+        f"{len(rows)} texts: off by {100 * abs(off).mean():.2f} points, "
+        f"with signs {100 * off.mean():+.2f}"
     )
     write(arguments.rows, rows, arguments.set)
 
@@ -375,7 +381,7 @@ def near(arguments: argparse.Namespace) -> None:
     for arguments.set in ("choose", "check"):
         texts += [(code, text) for code, text, _ in universal.texts(arguments)]
     for n_words in (700, 1500, 3000):
-        found: dict[bool, list[float]] = {True: [], False: []}
+        errors: dict[bool, list[float]] = {True: [], False: []}
         for code, text in texts:
             for seed in range(3):
                 start = random.Random(seed).randrange(max(1, len(text) - n_words // 8))
@@ -383,16 +389,17 @@ def near(arguments: argparse.Namespace) -> None:
                 part = (text[start:] + text[:start])[: int(np.searchsorted(words, n_words)) + 1]
                 numbers = parser.adapted(part).measures.profile.numbers.astype(np.float64)
                 distance = nearest(numbers, parser.engine.sources, names)[0][1]
-                found[folders[code].split("-")[0] in languages].append(distance)
-        for is_known, distances in found.items():
-            who = f"{len(distances) // 3} languages {'learnt from' if is_known else 'not learnt from'}"
+                errors[folders[code].split("-")[0] in languages].append(distance)
+        for is_known, distances in errors.items():
+            which = "learnt from" if is_known else "not learnt from"
+            who = f"{len(distances) // 3} languages {which}"
             print(f"{n_words} words, {who}: {min(distances):.2f} to {max(distances):.2f}")
 
 
 def write(path: Path, rows: list[Row], name: str) -> None:
     """Replaces the rows of a set in a file."""
-    kept = [row for row in csv_rows(path) if row["set"] != name]
-    write_csv(path, COLUMNS, sorted([*kept, *rows], key=lambda row: row["set"] != "check"))
+    other_rows = [row for row in csv_rows(path) if row["set"] != name]
+    write_csv(path, COLUMNS, sorted([*other_rows, *rows], key=lambda row: row["set"] != "check"))
 
 
 def main() -> None:

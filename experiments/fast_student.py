@@ -32,7 +32,7 @@ from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 from dynet_vdgi.training.universal_teacher import UniversalTeacher, UniversalTeacherSettings
 
-LONGEST = 40
+LONGEST_SENTENCE = 40
 STUDENTS: dict[str, Callable] = {
     "universal-fast": lambda trees: WordPerceptron(feats=False, words=False).fit(trees),
     "words": lambda trees: WordPerceptron().fit(trees),
@@ -45,9 +45,9 @@ def material(bank: Listed) -> tuple[list, list]:
     (test,) = bank.scored
     dev = test.with_name(test.name.replace("-ud-test", "-ud-dev"))
     text = read(dict.fromkeys([*bank.text, dev]), "ignored")
-    text = [s for s in text if 2 <= len(s) <= LONGEST]
+    text = [s for s in text if 2 <= len(s) <= LONGEST_SENTENCE]
     random.Random(1).shuffle(text)
-    return text, read([test], "required", LONGEST)
+    return text, read([test], "required", LONGEST_SENTENCE)
 
 
 def measured(path: Path, text: list, test: list) -> list[tuple]:
@@ -82,7 +82,7 @@ def main() -> None:
     arguments = parser.parse_args()
     at_start = conditions()
     rows = csv_rows(arguments.rows)
-    known = {(row["language"], row["text"]) for row in rows}
+    measured_before = {(row["language"], row["text"]) for row in rows}
     codes = []
     for each in arguments.models:
         model, _, names = each.partition("=")
@@ -91,7 +91,7 @@ def main() -> None:
         for bank in listed(arguments):
             text, test = material(bank)
             for n in arguments.text:
-                if (bank.name, str(n)) in known:
+                if (bank.name, str(n)) in measured_before:
                     continue
                 for name, short, long, seconds in measured(Path(model), text[:n], test):
                     values = (

@@ -17,7 +17,7 @@ from universal import TREEBANKS, files_of, is_free
 
 from dynet_vdgi.conllu import reading
 
-MOST, LEAST = 20, 3
+MOST_BUNDLES, FEWEST_BRANCHES = 20, 3
 """Bundles of a tag, and branches of languages that have each of them."""
 
 
@@ -43,10 +43,17 @@ def main() -> None:
             shares[tag][bundle] += count / counts.total()
             branches[tag, bundle].add(row["branch"])
     rows = []
-    for tag, its in sorted(shares.items()):
-        kept = [bundle for bundle, _ in its.most_common() if len(branches[tag, bundle]) >= LEAST]
-        rows += [f"{tag} {bundle}\n" for bundle in kept[:MOST]]
-    head = "# Features that words of a tag have most often in other languages (experiments/feature_bundles.py).\n"
+    for tag, of_tag in sorted(shares.items()):
+        frequent = [
+            bundle
+            for bundle, _ in of_tag.most_common()
+            if len(branches[tag, bundle]) >= FEWEST_BRANCHES
+        ]
+        rows += [f"{tag} {bundle}\n" for bundle in frequent[:MOST_BUNDLES]]
+    head = (
+        "# Features that words of a tag have most often in other languages "
+        "(experiments/feature_bundles.py).\n"
+    )
     arguments.out.write_text(head + "".join(rows), encoding="utf-8")
     print(f"{conditions()}\n{len(rows)} bundles of {len(shares)} tags")
 

@@ -68,7 +68,8 @@ class Pair:
 
 
 class Language:
-    """Text, gold trees in the order of a shuffle, test sentences, and models learnt without trees."""
+    """Text, gold trees in the order of a shuffle, test sentences, and models learnt without
+    trees."""
 
     def __init__(
         self, files: Listed, rules: str, shuffle: int, both: bool = False, universal: str = ""
@@ -105,7 +106,8 @@ class Language:
         return other
 
     def learnt(self, trees: Sequence[Sentence]) -> FewTrees:
-        """The learner of the recipe few-trees, after it has learnt from the text and these trees."""
+        """The learner of the recipe few-trees, after it has learnt from the text and these
+        trees."""
         return self.settings.learner().fit(self.text, trees, self.base, self.votes)
 
     def labeller(self, trees: Sequence[Sentence], *, of_table: bool = False) -> Labeller:
@@ -129,8 +131,10 @@ class Language:
 
 def pairs(paths: Iterable[Path]) -> list[Pair]:
     """The sentences of files, except those of punctuation only."""
-    found = [Pair(whole, without_punctuation(whole)[0]) for path in paths for whole in read(path)]
-    return [pair for pair in found if len(pair.bare)]
+    every_pair = [
+        Pair(whole, without_punctuation(whole)[0]) for path in paths for whole in read(path)
+    ]
+    return [pair for pair in every_pair if len(pair.bare)]
 
 
 def this(language: Language, gold: Sequence[Pair]) -> Row:
@@ -142,16 +146,16 @@ def this(language: Language, gold: Sequence[Pair]) -> Row:
     learner = language.learnt(trees)
     learnt = time.process_time()
     test = [pair.bare for pair in language.test]
-    found = learner.confidences(test)
+    parses = learner.confidences(test)
     parsed = time.process_time()
-    heads = [tree for tree, _ in found]
+    heads = [tree for tree, _ in parses]
     right = np.concatenate([np.equal(s.heads, tree.heads) for s, tree in zip(test, heads)])
     labeller = language.labeller(trees)
     return {
         **(language.figures(learner, trees) if language.both else accuracies("", test, heads)),
         **label_figures(test, labeller.predict(heads), labeller.predict(test)),
         "ece": round(
-            100 * calibration_error(np.concatenate([sure for _, sure in found]), right), 2
+            100 * calibration_error(np.concatenate([sure for _, sure in parses]), right), 2
         ),
         "learning_s": round(learnt - began, 2),
         "teaching_s": round(language.teaching_s, 2),
@@ -184,8 +188,8 @@ def without_trees(language: Language) -> Row:
     began = time.process_time()
     text = [replace(pair.whole, heads=None) for pair in language.gold]
     teacher = language.settings.teacher
-    said = {"teacher": msgspec.to_builtins(teacher)}
-    parser = vdgi.train(text, "best", rules=language.rules, settings=said)
+    settings = {"teacher": msgspec.to_builtins(teacher)}
+    parser = vdgi.train(text, "best", rules=language.rules, settings=settings)
     learnt = time.process_time()
     whole = [replace(pair.whole, heads=None) for pair in language.test]
     is_universal = isinstance(teacher, UniversalTeacherSettings)
@@ -291,7 +295,7 @@ WITHOUT_TREES = ("this", "universal")
 def measured(arguments: argparse.Namespace) -> list[Row]:
     """All rows, first those of the file; new ones are added to it one by one."""
     rows = json_rows(arguments.rows)
-    known = {key_of(row) for row in rows}
+    measured_before = {key_of(row) for row in rows}
     languages = listed(arguments)
     for shuffle in range(1, arguments.shuffles + 1):
         for files in languages:
@@ -299,7 +303,7 @@ def measured(arguments: argparse.Namespace) -> list[Row]:
             for k in arguments.trees:
                 for system in arguments.systems:
                     row = {"language": files.name, "k": k, "shuffle": shuffle, "system": system}
-                    if key_of(row) in known or (k == 0 and system not in WITHOUT_TREES):
+                    if key_of(row) in measured_before or (k == 0 and system not in WITHOUT_TREES):
                         continue
                     language = language or Language(
                         files, arguments.rules, shuffle, arguments.both, arguments.universal

@@ -43,7 +43,8 @@ def repeated(files: list[Path], target: Path, n_bytes: int) -> None:
 
 
 def row(command: list[str], folder: Path) -> list[str]:
-    """Seconds, CPU seconds and the longest silence of a command, whose messages go to a terminal."""
+    """Seconds, CPU seconds and the longest silence of a command, whose messages go to a
+    terminal."""
     terminal, its_end = pty.openpty()
     termios.tcsetwinsize(its_end, (24, 80))  # without a size it would show no bar
     environment = {**os.environ, "PYTHONPATH": str(folder)}

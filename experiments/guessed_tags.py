@@ -1,15 +1,17 @@
 """Heads where tags are guessed: words given, k tagged sentences, no tree of the language.
 
-    python experiments/guessed_tags.py G1.npz=fr,wo,vi G2.npz=eu,de,cop G3.npz=et,ta,bg,ko --data DIR --scored test \\
-        --retaggers R1=fr,wo,vi R2=eu,de,cop R3=et,ta,bg,ko --out rows.csv
+    python experiments/guessed_tags.py G1.npz=fr,wo,vi G2.npz=eu,de,cop G3.npz=et,ta,bg,ko \\
+        --data DIR --scored test --retaggers R1=fr,wo,vi R2=eu,de,cop R3=et,ta,bg,ko --out rows.csv
 
-Of each text, shuffled by random.Random(1), the first k sentences are tagged and the next ones, as many as --raw says,
-are raw. The first sentences of the scored file, as many as --most says, have words without tags. The networks of
-experiments/universal.py have seen no tree of the branch of the languages that each parses; they measure the tagged
-sentences and those to parse. `gold`: tags and FEATS of the file. `hard`: the best tags of the tagger's random fields.
-`soft`: their probabilities as well. `retagged`: what the tagger says after a retagger of experiments/retagger.py, which
-has seen no treebank of the branch either; by default the shipped one. UAS and LAS (relations before the colon) are of
-words that are no PUNCT, in sentences of up to 40 words, and so is UPOS; `both`: UPOS and FEATS.
+Of each text, shuffled by random.Random(1), the first k sentences are tagged and the next ones, as
+many as --raw says, are raw. The first sentences of the scored file, as many as --most says, have
+words without tags. The networks of experiments/universal.py have seen no tree of the branch of the
+languages that each parses; they measure the tagged sentences and those to parse. `gold`: tags and
+FEATS of the file. `hard`: the best tags of the tagger's random fields. `soft`: their probabilities
+as well. `retagged`: what the tagger says after a retagger of experiments/retagger.py, which has
+seen no treebank of the branch either; by default the shipped one. UAS and LAS (relations before
+the colon) are of words that are no PUNCT, in sentences of up to 40 words, and so is UPOS; `both`:
+UPOS and FEATS.
 """
 
 from __future__ import annotations
@@ -40,19 +42,19 @@ SYSTEMS = ("gold", "hard", "soft", "retagged")
 SHIPPED = retagger.FILE
 
 
-def scores(gold: list[Sentence], found: list[Sentence]) -> list[float]:
+def scores(gold: list[Sentence], parsed: list[Sentence]) -> list[float]:
     """UAS, LAS, UPOS and UPOS with FEATS in per cent, and the number of words."""
     right, n = [0, 0, 0, 0], 0
-    for one, other in zip(gold, found):
+    for one, other in zip(gold, parsed):
         nothing = ("_",) * len(one)
-        kept = [tag != "PUNCT" for tag in one.tags]
-        if sum(kept) > 40:
+        is_scored = [tag != "PUNCT" for tag in one.tags]
+        if sum(is_scored) > 40:
             continue
         columns = [
             zip(s.heads, s.deprels, s.tags, s.feats or nothing)
             for s in (one, replace(other, deprels=other.deprels or nothing))
         ]
-        for keep, (h, r, t, f), (head, relation, tag, feats) in zip(kept, *columns):
+        for keep, (h, r, t, f), (head, relation, tag, feats) in zip(is_scored, *columns):
             if keep:
                 n += 1
                 same = r.partition(":")[0] == relation.partition(":")[0]
@@ -104,8 +106,8 @@ def main() -> None:
                     words = (tagger if system == "retagged" else plain).predict(map(bare, words))
                 if system == "hard":
                     words = [replace(s, soft=None) for s in words]
-                found = list(universal.adapted([*text[:k], *words]).pipe(words))
-                figures = scores(test, found)
+                parsed = list(universal.adapted([*text[:k], *words]).pipe(words))
+                figures = scores(test, parsed)
                 values = [files.name, k, system, *(f"{x:.2f}" for x in figures[:4]), figures[4]]
                 rows.append(dict(zip(HEADER, [*values, f"{time.process_time() - start:.1f}"])))
                 print(*rows[-1].values(), file=sys.stderr, flush=True)
@@ -113,15 +115,18 @@ def main() -> None:
     print(at_start)
     for k in arguments.tagged:
         for system in arguments.systems:
-            own = [row for row in rows if (str(row["tagged"]), row["system"]) == (str(k), system)]
+            of_system = [
+                row for row in rows if (str(row["tagged"]), row["system"]) == (str(k), system)
+            ]
             means = [
-                sum(float(row[name]) for row in own) / max(1, len(own)) for name in HEADER[3:7]
+                sum(float(row[name]) for row in of_system) / max(1, len(of_system))
+                for name in HEADER[3:7]
             ]
             print(
                 k,
                 system,
                 "mean of",
-                len(own),
+                len(of_system),
                 *(f"{name} {x:.2f}" for name, x in zip(HEADER[3:7], means)),
             )
 

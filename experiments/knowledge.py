@@ -6,9 +6,10 @@ treebanks.
     450 python experiments/knowledge.py ... --ablate best python experiments/knowledge.py --out
     rows.csv --table
 
-The trees of the text are not read, unless --scored text scores on them, for choosing. Each row of the output
-is one system on one treebank and is never made twice; the table summarises the rows. `delexicalised` needs
-trees: it is a parser of tags that learns the gold trees of the other texts of the list's first set.
+The trees of the text are not read, unless --scored text scores on them, for choosing. Each row of
+the output is one system on one treebank and is never made twice; the table summarises the rows.
+`delexicalised` needs trees: it is a parser of tags that learns the gold trees of the other texts
+of the list's first set.
 """
 
 from __future__ import annotations
@@ -132,18 +133,19 @@ def run(
 
 
 def sources_of(arguments: argparse.Namespace) -> dict[str, list[Sentence]]:
-    """Projective gold trees of each text of the list's first set, drawn at random, if it has any."""
+    """Projective gold trees of each text of the list's first set, drawn at random, if it has
+    any."""
     first = csv_rows(arguments.list)[0]["set"]
     every = argparse.Namespace(**{**vars(arguments), "set": first, "languages": None})
-    found = {
+    trees = {
         bank.name: drawn(
             [s for s in read(bank.text) if s.heads and is_projective(s.heads)], N_TREES
         )
         for bank in listed(every)
     }
-    if sum(map(bool, found.values())) < 2:
+    if sum(map(bool, trees.values())) < 2:
         sys.exit(f"{DELEXICALISED}: the list's first set needs trees of two languages")
-    return {language: trees for language, trees in found.items() if trees}
+    return {language: of_language for language, of_language in trees.items() if of_language}
 
 
 def heads(student: WordPerceptron, text: Sequence[Sentence]) -> list[tuple[int, ...]]:
@@ -207,7 +209,8 @@ def main() -> None:
     made = [row for row in csv_rows(arguments.out) if not wanted or row["language"] in wanted]
     for decoder in ("student", "teacher"):
         print(
-            f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences (*: languages are missing)"
+            f"\nDDA <=15/<=40 of the {decoder}, punctuation removed, all sentences "
+            "(*: languages are missing)"
         )
         print(table(made, decoder))
 

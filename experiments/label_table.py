@@ -27,11 +27,11 @@ from dynet_vdgi.settings.bundled import rules_path
 HEADER = ("set", "language", "scored", "table", "right", "nsubj", "obj")
 
 
-def figures(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:
+def figures(gold: Sequence[Sentence], labelled: Sequence[Sentence]) -> list[float]:
     """In per cent: relations right, F1 of nsubj, F1 of obj."""
     pairs = Counter(
         (relation_of(x), relation_of(y))
-        for a, b in zip(gold, found)
+        for a, b in zip(gold, labelled)
         for x, y in zip(a.deprels, b.deprels)
     )
     right = sum(n for (x, y), n in pairs.items() if x == y)

@@ -22,7 +22,8 @@ LIMITS_SHOWN = " / ".join(attachment.length_label(limit) for limit in LIMITS)
 
 
 def file_list_parser(description: str | None) -> argparse.ArgumentParser:
-    """A parser of the command line with `--list` and the options that choose files from the list."""
+    """A parser of the command line with `--list` and the options that choose files from the
+    list."""
     parser = measuring.argument_parser(description)
     parser.add_argument(
         "--list", type=Path, default=LISTS / "ud2.csv", help="treebanks: set,language,text,test"
@@ -36,7 +37,8 @@ def file_list_parser(description: str | None) -> argparse.ArgumentParser:
         "--scored",
         choices=("text", "dev", "test"),
         default="text",
-        help="whose gold trees: of the text, of the DEV file beside the test file, of the test file",
+        help="whose gold trees: of the text, of the DEV file beside the test file, "
+        "of the test file",
     )
     return parser
 
@@ -86,9 +88,9 @@ def read(
 def drawn(sentences: Sequence[Sentence], number: int) -> list[Sentence]:
     """This many of the sentences with trees and within the length limit, drawn at random, in their
     order."""
-    found = [s for s in sentences if s.heads and len(s) <= max(LIMITS)]
-    order = np.random.default_rng(0).permutation(len(found))[:number]
-    return [found[k] for k in sorted(order)]
+    usable = [s for s in sentences if s.heads and len(s) <= max(LIMITS)]
+    order = np.random.default_rng(0).permutation(len(usable))[:number]
+    return [usable[k] for k in sorted(order)]
 
 
 def dda(gold: Sequence[Sentence], trees: Iterable[Sequence[int]]) -> tuple[float, ...]:

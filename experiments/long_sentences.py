@@ -1,18 +1,20 @@
 """Why parsers of the paper's pretraining lose on long sentences against the rules alone.
 
-    python experiments/long_sentences.py --name wsj --train train.conllu --dev dev.conllu --on-top wsj \\
-        --supervised 10 40 --short-arcs 10 40 --rows docs/results/replication-lengths.csv
+    python experiments/long_sentences.py --name wsj --train train.conllu --dev dev.conllu \\
+        --on-top wsj --supervised 10 40 --short-arcs 10 40 \\
+        --rows docs/results/replication-lengths.csv
     python experiments/long_sentences.py --rows docs/results/replication-lengths.csv
 
 Trains the preset on sentences of up to 10, 15, 20 and 40 words, with equally many updates, and
 parses all dev sentences; rows that the file has are not measured again. The vocabulary is that of
 the whole training text.
 
-Candidates are the greedy tree and --samples samples of q. `greedy`; `q`, `p`: the most probable candidate under
-q(a|x), p(x, a); `rules`: the one with most rule arcs, then by q; `rules, short arcs`: the same, less .05 for each word
-that an arc skips, as in the baseline "rules only"; `best`: by the gold tree. `votes`: the exact tree of the arcs that
-most candidates have; `votes, rules, short arcs`: the same plus the score of "rules only". `gold`: the gold tree.
-`log q`: nats a word. `above greedy`: share of sentences in which q gives this tree more than the greedy one.
+Candidates are the greedy tree and --samples samples of q. `greedy`; `q`, `p`: the most probable
+candidate under q(a|x), p(x, a); `rules`: the one with most rule arcs, then by q; `rules, short
+arcs`: the same, less .05 for each word that an arc skips, as in the baseline "rules only"; `best`:
+by the gold tree. `votes`: the exact tree of the arcs that most candidates have; `votes, rules,
+short arcs`: the same plus the score of "rules only". `gold`: the gold tree. `log q`: nats a word.
+`above greedy`: share of sentences in which q gives this tree more than the greedy one.
 
 `no learning`: exact decoding with the rules less .05 for each skipped word (the baseline "rules
 only"), less .001, or less nothing, so that ties are broken at random; or with that penalty and no
@@ -142,7 +144,7 @@ def decoded(
     trainer: Trainer, dev: Sequence[Sentence], tables: dict[str, list[Floats]], n_samples: int
 ) -> Found:
     """The trees that each decoding chooses; gold ones are left out if some have crossing arcs."""
-    sampled, found = (
+    sampled, trees_by_decoding = (
         sampling(np.random.default_rng(trainer.settings.seed)),
         defaultdict(dict[int, Any]),
     )
@@ -184,17 +186,23 @@ def decoded(
                     ]
                     pairs["gold"] = (np.array(heads), forced.log_q[0])
                 for name, (tree, value) in pairs.items():
-                    found[name][k] = (tree, value, np.heaviside(value - log_q[0] - 1e-3, 0))
+                    trees_by_decoding[name][k] = (
+                        tree,
+                        value,
+                        np.heaviside(value - log_q[0] - 1e-3, 0),
+                    )
     return {
-        name: [of[k] for k in range(len(dev))] for name, of in found.items() if len(of) == len(dev)
+        name: [of[k] for k in range(len(dev))]
+        for name, of in trees_by_decoding.items()
+        if len(of) == len(dev)
     }
 
 
 def figures(
-    dev: Sequence[Sentence], rules: Sequence[Floats], found: Found
+    dev: Sequence[Sentence], rules: Sequence[Floats], trees_by_decoding: Found
 ) -> Iterator[dict[str, Any]]:
     """The figures of each decoding and bucket."""
-    for decoding, trees in found.items():
+    for decoding, trees in trees_by_decoding.items():
         sums = defaultdict(list)
         for sentence, table, (heads, log_q, above) in zip(dev, rules, trees):
             n, tree, places = len(sentence), np.array(heads), np.arange(1, len(sentence) + 1)
@@ -259,19 +267,21 @@ def print_tables(rows: Sequence[dict[str, Any]]) -> None:
         cells: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        own = [row for row in rows if row["data"] == data]
-        for row, figure in ((row, figure) for row in own for figure in SCALES if row[figure]):
+        of_data = [row for row in rows if row["data"] == data]
+        for row, figure in ((row, figure) for row in of_data for figure in SCALES if row[figure]):
             cells[f"{row['setting']}: {row['decoding']}"][figure, row["bucket"]].append(
                 float(row[figure])
             )
-        sizes = {row["bucket"]: row["sentences"] for row in own}
+        sizes = {row["bucket"]: row["sentences"] for row in of_data}
         header = [
             "DDA / rule arcs, %",
             *(f"{bucket} ({sizes.get(bucket, 0)})" for bucket in BUCKETS),
         ]
         body = []
         for name, values in cells.items():
-            mean = {key: statistics.fmean(found) for key, found in values.items()}
+            mean = {
+                key: statistics.fmean(figures_of_cell) for key, figures_of_cell in values.items()
+            }
             pairs = [
                 [mean.get((figure, bucket), np.nan) for figure in ("dda", "rule arcs")]
                 for bucket in BUCKETS

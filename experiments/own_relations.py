@@ -1,7 +1,7 @@
 """Accuracy on relations that are not in UD 2: those of the trees are renamed one to one.
 
-    python experiments/own_relations.py --list experiments/lists/ud2.csv --languages fr et --data DIR \\
-        --scored test
+    python experiments/own_relations.py --list experiments/lists/ud2.csv --languages fr et \\
+        --data DIR --scored test
 
 Prints the share of words, on gold heads and in per cent, whose whole relation, subtype included, is
 found by a labeller that learnt from the first trees of a shuffle. The SUD-like names are SUD's for
@@ -29,8 +29,9 @@ from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
 
 SUD_NAMES = """
-    nsubj subj, csubj subj@clause, obj comp:obj, iobj comp:obl@dat, obl udep, xcomp comp:pred, aux comp:aux,
-    ccomp comp:obj@clause, cop comp:cop, mark marker, case comp@case, advmod mod@adv, amod mod, nmod mod@noun,
+    nsubj subj, csubj subj@clause, obj comp:obj, iobj comp:obl@dat, obl udep, xcomp comp:pred,
+    aux comp:aux, ccomp comp:obj@clause, cop comp:cop, mark marker, case comp@case, advmod mod@adv,
+    amod mod, nmod mod@noun,
     acl mod@relcl, advcl mod@clause, nummod mod@num, expl subj@expl, compound unk@compound
 """
 SUD: dict[str, str] = dict(pair.split() for pair in SUD_NAMES.split(","))
@@ -65,10 +66,10 @@ def renamed(sentence: Sentence, new: Callable[[str], str]) -> Sentence:
 
 
 def share_right(
-    gold: list[Sentence], found: list[Sentence], seen: Callable[[str], str] = str
+    gold: list[Sentence], labelled: list[Sentence], seen: Callable[[str], str] = str
 ) -> float:
     """The share of right words, in per cent."""
-    pairs = [pair for a, b in zip(gold, found) for pair in zip(a.deprels, b.deprels)]
+    pairs = [pair for a, b in zip(gold, labelled) for pair in zip(a.deprels, b.deprels)]
     return 100 * statistics.fmean(seen(a) == seen(b) for a, b in pairs)
 
 
@@ -87,8 +88,8 @@ def main() -> None:
         for name, new in NAMES.items():
             trees = [renamed(tree, new) for tree in text[: arguments.trees]]
             gold = [renamed(tree, new) for tree in test]
-            found = Labeller(load_labels()).fit(trees, verb_order=order).predict(gold)
-            both = [share_right(gold, found), share_right(gold, found, relation_of)]
+            labelled = Labeller(load_labels()).fit(trees, verb_order=order).predict(gold)
+            both = [share_right(gold, labelled), share_right(gold, labelled, relation_of)]
             scores += both
             row = [
                 files.name,

@@ -117,7 +117,7 @@ def main() -> None:
         for repeat in range(1, arguments.repeats + 1):
             for system, way in ((system, way) for system, ways in systems.items() for way in ways):
                 for length, part in parts.items():
-                    found = speed(systems[system][way], part, arguments.seconds)
+                    figures = speed(systems[system][way], part, arguments.seconds)
                     keys = (
                         system,
                         way,
@@ -125,7 +125,7 @@ def main() -> None:
                         len(part),
                         sum(map(len, part)),
                         repeat,
-                        f"{found:.0f}",
+                        f"{figures:.0f}",
                         made_at,
                     )
                     rows.append(dict(zip(COLUMNS, keys)))
@@ -135,16 +135,17 @@ def main() -> None:
 
 
 def print_speeds(rows: Sequence[dict[str, Any]]) -> None:
-    """Medians beside the published figures; the last column shows whether speed falls with length."""
+    """Medians beside the published figures; the last column shows whether speed falls with
+    length."""
     published = {(f.model, f.length): f.mean for f in tables.read() if f.table == "Li2019-T7"}
-    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    speeds: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in rows:
-        of_system = found.setdefault((row["system"], row["way"]), {})
+        of_system = speeds.setdefault((row["system"], row["way"]), {})
         of_system.setdefault(row["length"], []).append(float(row["words_per_cpu_s"]))
     body = []
     for system, model in PUBLISHED.items():
         lines = {f"{system}, published": [published[model, length] for length in LENGTHS]}
-        for (name, way), of_length in found.items():
+        for (name, way), of_length in speeds.items():
             if name == system:
                 lines[f"{system}, {way} (here)"] = [
                     statistics.median(of_length[length]) for length in LENGTHS

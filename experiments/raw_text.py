@@ -33,7 +33,7 @@ from result_tables import tag_table
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import unchanged, with_columns
+from dynet_vdgi.conllu.writing import block_of, with_columns
 from dynet_vdgi.words.tagger.tag_list import TagList
 from dynet_vdgi.words.tagger.tag_scores import scores_of
 from dynet_vdgi.words.tagger.tagger import Tagger
@@ -42,7 +42,8 @@ COLUMNS = ("UPOS", "FEATS", "both", "XPOS", "lemma")
 """Words in per cent with the gold UPOS; all FEATS; both; XPOS; lemma."""
 
 HEADER = (
-    "language", "scored", "tagged", "system", *COLUMNS, "new", "jackknifed", "train_s", "words_per_s",
+    "language", "scored", "tagged", "system", *COLUMNS,
+    "new", "jackknifed", "train_s", "words_per_s",
 )  # fmt: skip
 """new: UPOS of words that are not in the tagged sentences; seconds are of the processor."""
 
@@ -56,15 +57,15 @@ def bare(sentence: Sentence) -> Sentence:
     return with_columns(sentence, nothing, nothing, nothing, nothing)
 
 
-def accuracies(gold: Text, found: Text, known: set[str]) -> list[float]:
+def accuracies(gold: Text, tagged: Text, learnt_forms: set[str]) -> list[float]:
     """`COLUMNS`, NaN of those without gold, and UPOS of words whose lower-cased forms are not
     known, in per cent."""
-    scores = scores_of(gold, found).accuracy
+    scores = scores_of(gold, tagged).accuracy
     new = [
-        tag == its
-        for one, other in zip(gold, found)
-        for form, tag, its in zip(one.forms, one.tags, other.tags)
-        if form.lower() not in known
+        tag == other_tag
+        for one, other in zip(gold, tagged)
+        for form, tag, other_tag in zip(one.forms, one.tags, other.tags)
+        if form.lower() not in learnt_forms
     ]
     names = ("UPOS", "FEATS", "UPOS and FEATS", "XPOS", "lemma")
     of_columns = [math.nan if scores[name] is None else 100 * scores[name] for name in names]
@@ -104,8 +105,8 @@ def by_rule(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     listing = usual_tags([*tagged, *raw])
 
     def tag(form: str, before: str) -> str:
-        known = listing.tags.get(form.lower())
-        return known[0] if known else "PROPN" if before and form[0].isupper() else "NOUN"
+        usual = listing.tags.get(form.lower())
+        return usual[0] if usual else "PROPN" if before and form[0].isupper() else "NOUN"
 
     def predict(text: Text) -> Text:
         return [replace(s, tags=tuple(map(tag, s.forms, ("", *s.forms)))) for s in text]
@@ -117,18 +118,18 @@ def by_udpipe(tagged: Text, raw: Text) -> tuple[Callable[[Text], Text], float]:
     """UDPipe 1's tagger with its default settings, lemmas included."""
     from ufal.udpipe import Model, ProcessingError
 
-    model = udpipe.loaded(udpipe.train("".join(map(unchanged, tagged)), tagger=""))
+    model = udpipe.loaded(udpipe.train("".join(map(block_of, tagged)), tagger=""))
 
     def predict(text: Text) -> Text:
-        found = []
-        for sentence, tags in zip(text, udpipe.sentences("".join(map(unchanged, text)))):
+        tagged_text = []
+        for sentence, tags in zip(text, udpipe.sentences("".join(map(block_of, text)))):
             model.tag(tags, Model.DEFAULT, ProcessingError())
             words = list(tags.words)[1:]
             columns = ([w.lemma, w.upostag, w.xpostag, w.feats] for w in words)
-            found.append(
+            tagged_text.append(
                 with_columns(sentence, *zip(*([value or "_" for value in c] for c in columns)))
             )
-        return found
+        return tagged_text
 
     return predict, float("nan")
 
@@ -157,13 +158,13 @@ def rows_of(
             key = (treebank.name, arguments.scored, str(n), system)
             if key in done or n > len(text):
                 continue
-            known = {form.lower() for sentence in text[:n] for form in sentence.forms}
+            learnt_forms = {form.lower() for sentence in text[:n] for form in sentence.forms}
             start = time.process_time()
             predict, jackknifed = SYSTEMS[system](text[:n], text[n:])
             learnt = time.process_time()
-            found = predict(to_tag)
+            predicted = predict(to_tag)
             end = time.process_time()
-            scores = [f"{value:.2f}" for value in accuracies(gold, found, known)]
+            scores = [f"{value:.2f}" for value in accuracies(gold, predicted, learnt_forms)]
             speed = sum(map(len, gold)) / max(1e-3, end - learnt)
             yield [
                 *key,

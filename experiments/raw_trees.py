@@ -10,16 +10,16 @@ sentences of the others, in their order, are raw text to learn from. The scored 
 joined as its SpaceAfter says, paragraphs by empty lines. Scores are F1 of the CoNLL 2018 shared
 task, punctuation included.
 
-`tags`: tokeniser, tagger and parser learn from the tags of the k sentences, which are given without heads,
-and from the raw text; the parser starts from a universal one. --universal names networks of
-experiments/universal.py and the languages that each parses, so that none has seen trees of the language's own
-branch; for languages without one it is the shipped model. `trees`: the same with the trees of the k
-sentences. --retaggers names those of experiments/retagger.py as --universal does networks. `best`, `best and
-trees`: the same with the rule table `best` instead of a universal parser.
-`no features`: `tags`, but the parser does not see FEATS. With --scored text, further sentences of the text
-are scored, as many as --raw says.
-`udpipe`: UDPipe's tokeniser (--epochs), tagger and parser with default settings and the k trees; its models
-are kept in the folder --models. Seconds are of the processor; nan: the model was kept.
+`tags`: tokeniser, tagger and parser learn from the tags of the k sentences, which are given
+without heads, and from the raw text; the parser starts from a universal one. --universal names
+networks of experiments/universal.py and the languages that each parses, so that none has seen
+trees of the language's own branch; for languages without one it is the shipped model. `trees`: the
+same with the trees of the k sentences. --retaggers names those of experiments/retagger.py as
+--universal does networks. `best`, `best and trees`: the same with the rule table `best` instead of
+a universal parser. `no features`: `tags`, but the parser does not see FEATS. With --scored text,
+further sentences of the text are scored, as many as --raw says. `udpipe`: UDPipe's tokeniser
+(--epochs), tagger and parser with default settings and the k trees; its models are kept in the
+folder --models. Seconds are of the processor; nan: the model was kept.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tokenising import blocks, joined, udpipe_model, write
 from universal import load as load_network
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.evaluation.raw_scores import score_files
 from dynet_vdgi.models import model_file
 from dynet_vdgi.training.universal import pack
@@ -55,7 +55,7 @@ Parse = Callable[[str], str]
 """From raw text to CoNLL-U."""
 
 
-def own(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
+def our_chain(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
     """Our chain, learnt from tagged sentences, or from trees, and from raw text."""
     has_trees, preset = (
         system.endswith("trees"),
@@ -76,7 +76,7 @@ def own(system: str, learnt: Path, rest: Path, network: Path | None) -> Parse:
     elif network:
         given["init"] = network
     parser = vdgi.train(**given, preset=preset, raw=rest)
-    return lambda text: "".join(map(unchanged, parser.parse_text(text)))
+    return lambda text: "".join(map(block_of, parser.parse_text(text)))
 
 
 def without_heads(block: str) -> str:
@@ -89,11 +89,11 @@ def without_heads(block: str) -> str:
 
 def packed(networks: list[str], folder: Path) -> dict[str, Path]:
     """Model files of the networks of --universal, by language."""
-    found = by_language(networks)
-    paths = {name: folder / f"{Path(name).stem}.vdgi" for name in found.values()}
+    networks_of = by_language(networks)
+    paths = {name: folder / f"{Path(name).stem}.vdgi" for name in networks_of.values()}
     for name, path in paths.items():
         model_file.save(path, pack(load_network(Path(name)), {}))
-    return {code: paths[name] for code, name in found.items()}
+    return {code: paths[name] for code, name in networks_of.items()}
 
 
 def main() -> None:
@@ -140,12 +140,12 @@ def main() -> None:
                     continue
                 start = time.process_time()
                 if system == "udpipe":
-                    kept = f"{files.name}-{arguments.sentences}-e{arguments.epochs}-all.udpipe"
+                    file_name = f"{files.name}-{arguments.sentences}-e{arguments.epochs}-all.udpipe"
                     parse, learning = udpipe_model(
-                        trees, arguments.models / kept, arguments.epochs, "", ""
+                        trees, arguments.models / file_name, arguments.epochs, "", ""
                     )
                 else:
-                    parse = own(
+                    parse = our_chain(
                         system, trees if system.endswith("trees") else tagged, more, network
                     )
                     learning = time.process_time() - start

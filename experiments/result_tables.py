@@ -17,8 +17,9 @@ def by_language(
 ) -> TextTable:
     """A line for each system: the mean of its languages, then each of them.
 
-    `name` is the heading of the systems; *: a language is missing. A language of several rows has their mean, and
-    counts once. Without `languages`: all that any system has, in the order of the rows.
+    `name` is the heading of the systems; *: a language is missing. A language of several rows has
+    their mean, and counts once. Without `languages`: all that any system has, in the order of the
+    rows.
     """
     columns = list(columns)
     languages = languages or list(

@@ -3,8 +3,8 @@ kept aside.
 
     python experiments/retagger.py learn --data DIR --out FILE [--free] [--without BRANCH ...]
         [--without-code CODE ...] [--cache FOLDER]
-    python experiments/retagger.py score [FILE=CODE,CODE,... ...] --data DIR [--set SET] [--scored text|test]
-        [--out rows.csv] [--cache FOLDER]
+    python experiments/retagger.py score [FILE=CODE,CODE,... ...] --data DIR [--set SET]
+        [--scored text|test] [--out rows.csv] [--cache FOLDER]
 
 DIR and the options of `learn` are as of universal.py. Each source is tagged by taggers of 20, 50,
 100 or 200 other sentences of it, and the retagger learns to put these tags right. `score` learns
@@ -49,12 +49,12 @@ from dynet_vdgi.words.tagger.retagger import (
     Retagger,
     RetaggerInput,
     RetaggerMeta,
-    Said,
+    TaggerOutput,
     input_of,
     shapes,
 )
 from dynet_vdgi.words.tagger.spelling import WordTypes
-from dynet_vdgi.words.tagger.tagger import Tagger, said_of, universal_tags
+from dynet_vdgi.words.tagger.tagger import Tagger, tagger_output, universal_tags
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS
 
@@ -73,7 +73,7 @@ FEWEST = 50, 1_500
 SCORED = 150
 """Sentences of a text that are scored."""
 UNITS = {"width": 96, "hidden": 64, "language": 24}
-RATE, BATCH, LONGEST, UPDATES = 3e-3, 700, 40, 2000
+RATE, BATCH, LONGEST_SENTENCE, UPDATES = 3e-3, 700, 40, 2000
 EPOCH = 3_000
 """Words of each source before all others had their turn."""
 HIDDEN = 0.2
@@ -97,24 +97,24 @@ def up_to(sentences: Sequence[Sentence], n_words: int) -> list[Sentence]:
 def tagged_source(text: Sequence[Sentence], k: int, n_raw: int) -> dict[str, Any]:
     """Arrays: what a tagger of the first k sentences says of the next ones, and the text."""
     raw = [Sentence(s.forms, ("_",) * len(s)) for s in up_to(text[k:], n_raw)]
-    own = up_to(text[k : k + min(OWN[0], len(raw))], OWN[1])
+    described = up_to(text[k : k + min(OWN[0], len(raw))], OWN[1])
     state = (
         Tagger().fit([Sentence(s.forms, tuple(universal_tags(s))) for s in text[:k]], raw).learnt
     )
     assert state is not None
-    words = WordTypes.of(s.forms for s in own)
-    said = said_of(state, words, words.tokens(), np.full(len(words.types), -1))
-    told = {
+    words = WordTypes.of(s.forms for s in described)
+    of_tagger = tagger_output(state, words, words.tokens(), np.full(len(words.types), -1))
+    meta = {
         "tags": state.tags,
         "n_words": state.n_words,
         "tagged": [s.forms for s in text[:k]],
         "tags_of": [universal_tags(s) for s in text[:k]],
         "raw": [s.forms for s in raw],
-        "n_own": len(own),
-        "gold": [tag for s in own for tag in universal_tags(s)],
+        "n_own": len(described),
+        "gold": [tag for s in described for tag in universal_tags(s)],
     }
-    means = said.means.arrays("means/")
-    return {"marginals": said.marginals.astype(np.float32), **means, "told": json.dumps(told)}
+    means = of_tagger.means.arrays("means/")
+    return {"marginals": of_tagger.marginals.astype(np.float32), **means, "told": json.dumps(meta)}
 
 
 @dataclass(frozen=True)
@@ -126,18 +126,20 @@ class Source:
 
     @classmethod
     def of(cls, arrays: Any) -> Source:
-        told = json.loads(str(arrays["told"]))
-        tagged, raw = WordTypes.of(told["tagged"]), WordTypes.of(told["raw"])
-        text = LearningText.of(tagged, [tag for tags in told["tags_of"] for tag in tags], raw)
-        words = WordTypes.of(told["raw"][: told["n_own"]])
-        means = TypeMeans.from_arrays(arrays, "means/", len(told["tags"]))
-        said = Said(told["tags"], told["n_words"], arrays["marginals"].astype(float), means)
-        found = input_of(text, words, said)
-        return cls(found, np.array([TAG.get(tag, -1) for tag in told["gold"]])[found.at])
+        meta = json.loads(str(arrays["told"]))
+        tagged, raw = WordTypes.of(meta["tagged"]), WordTypes.of(meta["raw"])
+        text = LearningText.of(tagged, [tag for tags in meta["tags_of"] for tag in tags], raw)
+        words = WordTypes.of(meta["raw"][: meta["n_own"]])
+        means = TypeMeans.from_arrays(arrays, "means/", len(meta["tags"]))
+        of_tagger = TaggerOutput(
+            meta["tags"], meta["n_words"], arrays["marginals"].astype(float), means
+        )
+        seen = input_of(text, words, of_tagger)
+        return cls(seen, np.array([TAG.get(tag, -1) for tag in meta["gold"]])[seen.at])
 
     def standardised(self, retagger: Retagger) -> Source:
         """With standardised numbers."""
-        words, text = retagger.standardised(self.seen)
+        words, text = retagger.standardised_numbers(self.seen)
         return replace(self, seen=self.seen._replace(words=words, text=text))
 
 
@@ -169,9 +171,9 @@ def standards(samples: Sequence[Source]) -> dict[str, np.ndarray]:
     words = np.concatenate([each.seen.words[:1500, :N_NUMBERS] for each in samples])
     texts = np.stack([each.seen.text for each in samples])
     pairs = {"": (words, 0.05), "text.": (texts, 0.02)}
-    found = {f"{name}mean": values.mean(0) for name, (values, _) in pairs.items()}
-    found |= {f"{name}scale": values.std(0) + least for name, (values, least) in pairs.items()}
-    return {name: values.astype(np.float32) for name, values in found.items()}
+    standards = {f"{name}mean": values.mean(0) for name, (values, _) in pairs.items()}
+    standards |= {f"{name}scale": values.std(0) + least for name, (values, least) in pairs.items()}
+    return {name: values.astype(np.float32) for name, values in standards.items()}
 
 
 class RetaggerNetwork:
@@ -216,7 +218,7 @@ class RetaggerNetwork:
                 p["words"],
                 dropped(batched(batch.words), 0.1),
                 p["said"],
-                dropped(batched(batch.said * batch.says), 0.1),
+                dropped(batched(batch.marginals * batch.says), 0.1),
                 p["none"],
                 nothing,
             ]
@@ -224,7 +226,7 @@ class RetaggerNetwork:
         x = dropped(dy.rectify(x + language), 0.15)
         z = dropped(dy.concatenate([lstm(p, 0, x, n, size), x]), 0.2)
         logits = dy.affine_transform([p["out.bias"], p["out"], z, p["free"], nothing])
-        log_p = batched(np.log(batch.said[:N_TAGS] + LEAST_PROBABILITY) * batch.says)
+        log_p = batched(np.log(batch.marginals[:N_TAGS] + LEAST_PROBABILITY) * batch.says)
         log_p = dy.reshape(log_p, (1, N_TAGS), batch_size=n * size)
         return logits + dy.reshape(p["trust"] * log_p, (N_TAGS,), batch_size=n * size)
 
@@ -242,7 +244,7 @@ class Batch:
 
     text: np.ndarray  # (N_OF_TEXT, B)
     words: np.ndarray
-    said: np.ndarray
+    marginals: np.ndarray
     says: np.ndarray  # (1, n * B): whether the tagger says anything
     gold: np.ndarray  # (n, B)
 
@@ -254,15 +256,15 @@ def batch_of(
     ends = [samples[k].seen.first[s : s + 2] for k, s in members]
 
     def columns(values: Sequence[np.ndarray]) -> np.ndarray:
-        found = np.stack([each[low:high] for each, (low, high) in zip(values, ends)], 1)
-        return found.reshape(-1, *found.shape[2:]).T
+        rows = np.stack([each[low:high] for each, (low, high) in zip(values, ends)], 1)
+        return rows.reshape(-1, *rows.shape[2:]).T
 
-    its = [samples[k] for k, _ in members]
-    gold = np.stack([each.gold[low:high] for each, (low, high) in zip(its, ends)], 1)
+    of_members = [samples[k] for k, _ in members]
+    gold = np.stack([each.gold[low:high] for each, (low, high) in zip(of_members, ends)], 1)
     return Batch(
-        np.stack([each.seen.text for each in its], 1),
-        columns([each.seen.words for each in its]),
-        columns([each.seen.said for each in its]),
+        np.stack([each.seen.text for each in of_members], 1),
+        columns([each.seen.words for each in of_members]),
+        columns([each.seen.tagger_numbers for each in of_members]),
         np.tile(says.astype(np.float32), len(gold))[None],
         gold,
     )
@@ -274,7 +276,7 @@ def drawn(samples: Sequence[Source], rng: np.random.Generator) -> list[list[tupl
     for k, source in enumerate(samples):
         lengths, n = np.diff(source.seen.first), 0
         for s in rng.permutation(len(lengths)).tolist():
-            if 2 <= lengths[s] <= LONGEST and n < EPOCH:
+            if 2 <= lengths[s] <= LONGEST_SENTENCE and n < EPOCH:
                 by_length.setdefault(int(lengths[s]), []).append((k, s))
                 n += int(lengths[s])
     batches = []
@@ -347,11 +349,11 @@ def tagger_of(text: Sequence[Sentence], k: int, path: Path | None) -> Tagger:
     return learnt
 
 
-def shares(gold: Sequence[Sentence], found: Sequence[Sentence]) -> list[float]:
+def shares(gold: Sequence[Sentence], tagged: Sequence[Sentence]) -> list[float]:
     """COLUMNS of words that are no PUNCT, in per cent."""
     pairs = [
         [p for s in text for p in zip(universal_tags(s), s.feats or "_" * len(s))]
-        for text in (gold, found)
+        for text in (gold, tagged)
     ]
     right = [(a == c, b == d, (a, b) == (c, d)) for (a, b), (c, d) in zip(*pairs) if a != "PUNCT"]
     return (100 * np.mean(right, 0)).tolist()
@@ -367,12 +369,12 @@ def rows_of(row: dict[str, str], arguments: argparse.Namespace) -> Iterator[dict
             continue
         whole = tagger_of(text, k, arguments.cache and arguments.cache / f"{code}.{k}.tagger")
         gold = test if arguments.scored == "test" else text[k : k + SCORED]
-        told = {"language": code, "scored": arguments.scored, "tagged": k, "words": whole.n_words}
+        keys = {"language": code, "scored": arguments.scored, "tagged": k, "words": whole.n_words}
         for system, text_of_it in zip(SYSTEMS, (None, whole.learnt.text)):
             one = Tagger(replace(whole.learnt, text=text_of_it))
             figures = shares(gold, one.predict([replace(bare(s), heads=None) for s in gold]))
             yield {
-                **told,
+                **keys,
                 "system": system,
                 **{name: f"{value:.2f}" for name, value in zip(COLUMNS, figures)},
             }
@@ -391,9 +393,9 @@ def score(arguments: argparse.Namespace) -> None:
         path, _, codes = model.partition("=")
         retagger.FILE = Path(path) if path else retagger.FILE
         for row in listed:
-            for found in rows_of(row, arguments) if row["language"] in codes.split(",") else ():
-                print(" ".join(map(str, found.values())), flush=True)
-                rows.append(found)
+            for scores in rows_of(row, arguments) if row["language"] in codes.split(",") else ():
+                print(" ".join(map(str, scores.values())), flush=True)
+                rows.append(scores)
     if arguments.out:
         measuring.write_csv(arguments.out, list(rows[0]), rows)
     for k in arguments.tagged:
@@ -408,12 +410,13 @@ def score(arguments: argparse.Namespace) -> None:
             for system in SYSTEMS
         )
         if len(alone):
-            told = [
+            means = [
                 " ".join(f"{x:.2f}" for x in x)
                 for x in (alone.mean(0), with_it.mean(0), (with_it - alone).min(0))
             ]
             print(
-                f"{k} sentences, {len(alone)} texts: {told[0]}; retagged {told[1]}; least gains {told[2]}"
+                f"{k} sentences, {len(alone)} texts: {means[0]}; retagged {means[1]}; "
+                f"least gains {means[2]}"
             )
 
 

@@ -82,7 +82,7 @@ def main() -> None:
     print(conditions())
     path = plans.path_of("paper-ud")
     folders = plans.folders_of(path, arguments.data)
-    for treebank in plans.load(path).treebanks:
+    for treebank in plans.load_plan(path).treebanks:
         if arguments.languages and treebank.name not in arguments.languages:
             continue
         files = plans.files_of(treebank, folders, "train", "test")

@@ -38,7 +38,7 @@ from dynet_vdgi.settings.settings import DmvSettings
 from dynet_vdgi.unsupervised.dmv import Dmv
 from dynet_vdgi.unsupervised.teacher import Teacher
 
-KINDS = ("dmv", "lc-dmv")
+TEACHER_KINDS = ("dmv", "lc-dmv")
 TABLES = ("strict", "text", "best")
 
 
@@ -175,7 +175,9 @@ def main() -> None:
         "--language", nargs=3, action="append", required=True, metavar=("NAME", "TRAIN", "TEST")
     )
     parser.add_argument("--tables", nargs="*", default=TABLES, metavar="RULES")
-    parser.add_argument("--teachers", nargs="*", default=["dmv"], choices=KINDS, metavar="KIND")
+    parser.add_argument(
+        "--teachers", nargs="*", default=["dmv"], choices=TEACHER_KINDS, metavar="KIND"
+    )
     parser.add_argument("--ablate", metavar="RULES")
     parser.add_argument("--max-len", type=int, default=15)
     parser.add_argument("--iterations", type=int, default=DmvSettings().iterations)

@@ -49,23 +49,21 @@ def joined(path: Path) -> str:
     return "\n\n".join(each.text.strip() for each in raw_documents.read_documents([path])) + "\n"
 
 
-def own(learnt: Path, raw: str) -> tuple[str, float, float]:
+def our_tokeniser(learnt: Path, raw: str) -> tuple[str, float, float]:
     """CoNLL-U of a raw text; CPU seconds of learning and of tokenising."""
     start = time.process_time()
     documents = raw_documents.read_documents([learnt])
     tokeniser = Tokeniser.fit(documents)
     middle = time.process_time()
-    found = "".join(
-        raw_writing.conllu_of(part, begins=at == 0) for part, at in tokeniser.parts(raw)
-    )
-    return found, middle - start, time.process_time() - middle
+    text = "".join(raw_writing.conllu_of(part, begins=at == 0) for part, at in tokeniser.parts(raw))
+    return text, middle - start, time.process_time() - middle
 
 
 def udpipe_model(
-    learnt: Path, kept: Path, epochs: int, tagger: str = "none", parser: str = "none"
+    learnt: Path, model_path: Path, epochs: int, tagger: str = "none", parser: str = "none"
 ) -> tuple[Callable[[str], str], float]:
-    """UDPipe from raw text to CoNLL-U, and the CPU seconds of learning; nan: its model was `kept`
-    before.
+    """UDPipe from raw text to CoNLL-U, and the CPU seconds of learning; nan: its model was
+    at `model_path` before.
 
     `epochs` are the tokeniser's; the options of tagger and parser are UDPipe's, none leaves them
     out.
@@ -73,13 +71,13 @@ def udpipe_model(
     from ufal.udpipe import Model, Pipeline, ProcessingError
 
     seconds = float("nan")
-    if not kept.exists():
+    if not model_path.exists():
         start = time.process_time()
-        kept.write_bytes(
+        model_path.write_bytes(
             udpipe.train(learnt.read_text(encoding="utf-8"), f"epochs={epochs}", tagger, parser)
         )
         seconds = time.process_time() - start
-    loaded = Model.load(str(kept))
+    loaded = Model.load(str(model_path))
     steps = (Pipeline.NONE if each == "none" else Pipeline.DEFAULT for each in (tagger, parser))
     pipeline = Pipeline(loaded, "tokenize", *steps, "conllu")
 
@@ -90,11 +88,13 @@ def udpipe_model(
     return process, seconds
 
 
-def udpipe_tokeniser(epochs: int, kept: Path) -> Callable[[Path, str], tuple[str, float, float]]:
-    """UDPipe's tokeniser, as `own`; its model is `kept`."""
+def udpipe_tokeniser(
+    epochs: int, model_path: Path
+) -> Callable[[Path, str], tuple[str, float, float]]:
+    """UDPipe's tokeniser, as `our_tokeniser`; its model is `model_path`."""
 
     def run(learnt: Path, raw: str) -> tuple[str, float, float]:
-        tokenise, seconds = udpipe_model(learnt, kept, epochs)
+        tokenise, seconds = udpipe_model(learnt, model_path, epochs)
         start = time.process_time()
         return tokenise(raw), seconds, time.process_time() - start
 
@@ -156,15 +156,15 @@ def main() -> None:
             scored = rest if arguments.scored == "text" else blocks(files.scored)
             gold = write(folder / "gold.conllu", scored)
             raw = joined(gold)
-            systems = {"vdgi": own}
+            systems = {"vdgi": our_tokeniser}
             for epochs in arguments.udpipe:
-                kept = f"{files.name}-{arguments.sentences}-e{epochs}.udpipe"
+                file_name = f"{files.name}-{arguments.sentences}-e{epochs}.udpipe"
                 systems[f"UDPipe, {epochs} epochs"] = udpipe_tokeniser(
-                    epochs, (arguments.models or folder) / kept
+                    epochs, (arguments.models or folder) / file_name
                 )
             for system, run in systems.items():
-                found, learning, tokenising = run(learnt, raw)
-                path = write(folder / "found.conllu", [found])
+                tokenised, learning, tokenising = run(learnt, raw)
+                path = write(folder / "found.conllu", [tokenised])
                 scores = score_files(gold, [path])[str(path)]
                 rows.append(
                     [files.name, system, *(f"{100 * scores[metric].f1:.2f}" for metric in METRICS)]

@@ -21,13 +21,14 @@ def sentences(text: str) -> Any:
     """CoNLL-U as objects of UDPipe. Raises: RuntimeError."""
     from ufal import udpipe as library
 
-    reader, found, error = library.InputFormat.newConlluInputFormat(), library.Sentences(), _error()
+    reader = library.InputFormat.newConlluInputFormat()
+    read_sentences, error = library.Sentences(), _error()
     reader.setText(text)
     sentence = library.Sentence()
     while reader.nextSentence(sentence, error):
-        found.append(sentence)
+        read_sentences.append(sentence)
         sentence = library.Sentence()
-    return _sound(found, error)
+    return _sound(read_sentences, error)
 
 
 def train(text: str, tokeniser: str = "none", tagger: str = "none", parser: str = "none") -> bytes:
@@ -58,12 +59,12 @@ def loaded(model: bytes) -> Any:
 
 def parse(model: Any, text: Sequence[Sentence]) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
     """The heads and relations that a model predicts for sentences with their tags."""
-    found = []
+    trees = []
     for sentence in sentences("".join(conllu(replace(s, heads=None, deprels=())) for s in text)):
         model.parse(sentence, "", _error())
         words = list(sentence.words)[1:]
-        found.append((tuple(word.head for word in words), tuple(word.deprel for word in words)))
-    return found
+        trees.append((tuple(word.head for word in words), tuple(word.deprel for word in words)))
+    return trees
 
 
 def conllu(sentence: Sentence) -> str:

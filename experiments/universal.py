@@ -2,28 +2,33 @@
 kept aside.
 
     python experiments/universal.py learn --data DIR --out FILE.npz [--without BRANCH ...] [--free]
-    [--seed N]
-        [--treebanks N]
-    python experiments/universal.py score FILE.npz ... --data DIR --set choose|check [--out rows.csv]
-    python experiments/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR --out CALIBRATION.npz
-    python experiments/universal.py confidence FILE [CALIBRATION.npz EXPECTATION.npz] --data DIR --set SET
-    python experiments/universal.py relations FILE.npz --data DIR --set choose|check|sources [--shares S ...]
+        [--seed N] [--treebanks N]
+    python experiments/universal.py score FILE.npz ... --data DIR --set choose|check
+        [--out rows.csv]
+    python experiments/universal.py calibrate FILE.npz=CODE,CODE,... ... --data DIR
+        --out CALIBRATION.npz
+    python experiments/universal.py confidence FILE [CALIBRATION.npz EXPECTATION.npz] --data DIR
+        --set SET
+    python experiments/universal.py relations FILE.npz --data DIR --set choose|check|sources
+        [--shares S ...]
     python experiments/universal.py untrained FILE.npz=CODE,CODE,... ... --data DIR
     python experiments/universal.py speed MODEL ... [MODEL.udpipe] --data DIR
-    python experiments/universal.py ship FILE.npz CALIBRATION.npz EXPECTATION.npz --data DIR --out FILE.vdgi
+    python experiments/universal.py ship FILE.npz CALIBRATION.npz EXPECTATION.npz --data DIR
+        --out FILE.vdgi
     python experiments/universal.py table FILE.vdgi [--out FILE.vdgi]
 
-DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their branches and
-licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven to check on are never
-learnt from. `score` measures the text file of a language and parses the test file, gold tags, without
-punctuation; of several files it takes the mean of log p(h | d), and `--table` adds a share of the rule
-table's. DDA is a percentage, of sentences of up to 15 and 40 words. `calibrate` learns the confidence of
-heads from the gold heads of texts whose languages a model was not learnt from; the share of right heads is
-learnt by expect.py. `untrained` compares a parser that measures what it parses with one that measured the
-language's text before. `relations` tells what the table of labels is worth beside the network, for each share
-in nats; of the set `sources` it takes those treebanks that `--codes` names, the first 200 sentences of each.
-`speed` is of whole programs, on mixed text. `ship` packs weights with the table that they were learnt under;
-`table` gives a model file the table of today, and changes nothing else in it.
+DIR holds `ud2_sources` and `ud2`; resources/universal/treebanks.csv names the treebanks, their
+branches and licences. `--free` leaves out treebanks with NonCommercial or GPL licences. The eleven
+to check on are never learnt from. `score` measures the text file of a language and parses the test
+file, gold tags, without punctuation; of several files it takes the mean of log p(h | d), and
+`--table` adds a share of the rule table's. DDA is a percentage, of sentences of up to 15 and 40
+words. `calibrate` learns the confidence of heads from the gold heads of texts whose languages a
+model was not learnt from; the share of right heads is learnt by expect.py. `untrained` compares a
+parser that measures what it parses with one that measured the language's text before. `relations`
+tells what the table of labels is worth beside the network, for each share in nats; of the set
+`sources` it takes those treebanks that `--codes` names, the first 200 sentences of each. `speed`
+is of whole programs, on mixed text. `ship` packs weights with the table that they were learnt
+under; `table` gives a model file the table of today, and changes nothing else in it.
 """
 
 from __future__ import annotations
@@ -90,8 +95,9 @@ NOT_FREE = ("NC", "GPL 3")
 BEGINNINGS = 50, 500
 """Sentences of test files that are parsed."""
 MIXED = """
-    UD_German-GSD/de_gsd-ud-dev.conllu UD_Polish-LFG/pl_lfg-ud-dev.conllu UD_Korean-GSD/ko_gsd-ud-dev.conllu
-    UD_Welsh-CCG/cy_ccg-ud-dev.conllu UD_Spanish-GSD/es_gsd-ud-dev.conllu UD_Urdu-UDTB/ur_udtb-ud-dev.conllu
+    UD_German-GSD/de_gsd-ud-dev.conllu UD_Polish-LFG/pl_lfg-ud-dev.conllu
+    UD_Korean-GSD/ko_gsd-ud-dev.conllu UD_Welsh-CCG/cy_ccg-ud-dev.conllu
+    UD_Spanish-GSD/es_gsd-ud-dev.conllu UD_Urdu-UDTB/ur_udtb-ud-dev.conllu
 """
 TURNS = 3
 CALIBRATED = 200
@@ -127,15 +133,16 @@ def is_free(row: dict[str, str]) -> bool:
 
 def sources(arguments: argparse.Namespace) -> list[GoldTreebank]:
     """The treebanks to learn from."""
-    kept = [
+    treebanks = [
         GoldTreebank(
             row["treebank"], read(files_of(arguments.data, row["files"]), "required"), row["branch"]
         )
         for row in source_rows(arguments)
     ]
     if arguments.treebanks:  # the smaller samples of a seed are parts of the larger ones
-        kept = random.Random(arguments.seed).sample(kept, len(kept))[: arguments.treebanks]
-    return kept
+        shuffled = random.Random(arguments.seed).sample(treebanks, len(treebanks))
+        treebanks = shuffled[: arguments.treebanks]
+    return treebanks
 
 
 def save(path: Path, scorer: Scorer) -> None:
@@ -221,7 +228,7 @@ def left_out(arguments: argparse.Namespace) -> Iterator[tuple[Scorer, str, list,
         path, _, codes = str(each).partition("=")
         arguments.set, arguments.codes = "choose", codes.split(",")
         scorer = load(Path(path))
-        yield from ((scorer, *found) for found in texts(arguments, "required"))
+        yield from ((scorer, *text) for text in texts(arguments, "required"))
 
 
 def calibrate(arguments: argparse.Namespace) -> None:
@@ -233,9 +240,9 @@ def calibrate(arguments: argparse.Namespace) -> None:
             [s for s in text if len(s) <= 40], min(CALIBRATED, len(text))
         )
         engine, _ = engine_for(scorer, text)
-        found = [(own.heads, own.margins) for own in find(engine, sample, margins=True)]
+        parses = [(parse.heads, parse.margins) for parse in find(engine, sample, margins=True)]
         gold = [np.eye(len(s) + 1)[list(s.heads)].T for s in sample]
-        samples[code] = [s.tags for s in sample], found, gold
+        samples[code] = [s.tags for s in sample], parses, gold
     together = ([x for part in parts for x in part] for parts in zip(*samples.values()))
     np.savez(arguments.out, **Calibration.fit(*together).arrays())
 
@@ -249,24 +256,25 @@ def confidence(arguments: argparse.Namespace) -> None:
     scorer, bare, rows = scorer_of(model.parameters), Parser(model), []
     for code, text, test in texts(arguments):
         parser = replace(bare, engine=bare.engine.with_measures(Measures.of(scorer, text)))
-        found = find(parser.engine, test, margins=True)
-        rows.append([error(each.calibration, test, found) for each in (bare, parser)])
+        parses = find(parser.engine, test, margins=True)
+        rows.append([error(each.calibration, test, parses) for each in (bare, parser)])
         print(
             "{}: ECE {:.1f} without the shift, {:.1f} with it".format(code, *rows[-1]), flush=True
         )
     print("mean ECE: {:.2f} without the shift, {:.2f} with it".format(*np.mean(rows, 0)))
 
 
-def error(calibration: Calibration, words: list, found: list) -> float:
+def error(calibration: Calibration, words: list, parses: list) -> float:
     """The calibration error, in points."""
-    trees = [each.heads for each in found]
+    trees = [each.heads for each in parses]
     right = np.array([a == b for tree, s in zip(trees, words) for a, b in zip(tree, s.heads)])
-    arcs = calibration.arcs([s.tags for s in words], trees, [each.margins for each in found])
+    arcs = calibration.arcs([s.tags for s in words], trees, [each.margins for each in parses])
     return 100 * calibration_error(calibration(arcs), right)
 
 
 def relations(arguments: argparse.Namespace) -> None:
-    """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40 words."""
+    """Prints shares of right relations, before the colon, of gold arcs, and LAS, of up to 40
+    words."""
     scorer, rows, shares = load(arguments.models[0]), [], arguments.shares
     for code, text, test in texts(arguments):
         engine, model = engine_for(scorer, text)
@@ -280,15 +288,17 @@ def relations(arguments: argparse.Namespace) -> None:
                 labeller = Labeller(
                     load_labels(), log_p=engine.log_p, share=share, verb_order=order
                 )
-                found = labeller.predict([replace(s, heads=tree) for s, tree in zip(test, trees)])
-                labels = np.array([relation for s in found for relation in s.deprels])
+                labelled = labeller.predict(
+                    [replace(s, heads=tree) for s, tree in zip(test, trees)]
+                )
+                labels = np.array([relation for s in labelled for relation in s.deprels])
                 figures.append(100 * ((labels == gold) & (np.concatenate(trees) == heads)).mean())
         rows.append(figures)
-        print(told(code, shares, figures), flush=True)
-    print(told("mean", shares, np.mean(rows, 0).tolist()))
+        print(line_of_language(code, shares, figures), flush=True)
+    print(line_of_language("mean", shares, np.mean(rows, 0).tolist()))
 
 
-def told(name: str, shares: list[float], figures: list[float]) -> str:
+def line_of_language(name: str, shares: list[float], figures: list[float]) -> str:
     """The line of a language: for each share relations of gold arcs, then LAS."""
     both = zip(shares, figures, figures[len(shares) :])
     return f"{name}: " + "; ".join(
@@ -303,14 +313,16 @@ def untrained(arguments: argparse.Namespace) -> None:
         trained = engine_for(scorer, text)[0]
         for n in BEGINNINGS:
             part = test[:n]
-            own = engine_for(scorer, part)[0]
+            of_itself = engine_for(scorer, part)[0]
             short = [s for s in part if len(s) <= 40]
-            trees = ([each.heads for each in find(engine, short)] for engine in (own, trained))
+            trees = (
+                [each.heads for each in find(engine, short)] for engine in (of_itself, trained)
+            )
             rows.append((code, n, *(dda(short, each)[1] for each in trees)))
             print("{}, {} sentences: own {:.2f}, text {:.2f}".format(*rows[-1]), flush=True)
     for n in BEGINNINGS:
-        found = np.array([row[2:] for row in rows if row[1] == n])
-        print("{} sentences: own {:.2f}, text {:.2f}".format(n, *found.mean(0)))
+        figures = np.array([row[2:] for row in rows if row[1] == n])
+        print("{} sentences: own {:.2f}, text {:.2f}".format(n, *figures.mean(0)))
 
 
 def speed(arguments: argparse.Namespace) -> None:

@@ -19,7 +19,7 @@ from measuring import conditions, print_table
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.conllu import reading
-from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.file_parser import FileParser
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.validation import udtools
 
@@ -30,8 +30,8 @@ Incidents = Counter[tuple[int, str]]
 
 def incidents(path: str | Path) -> Incidents:
     """Counts of the validator's errors, by level and kind."""
-    found = udtools.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
-    return Counter((message.level, message.rule) for message in found if message.is_error)
+    messages = udtools.messages([Path(path).read_text(encoding="utf-8")], level=str(LEVEL))
+    return Counter((message.level, message.rule) for message in messages if message.is_error)
 
 
 def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
@@ -47,14 +47,14 @@ def parsed(test: Path, folder: Path, n_sentences: int, labels: str) -> str:
     return output
 
 
-def below(level: int, found: Incidents) -> Incidents:
+def below(level: int, incidents: Incidents) -> Incidents:
     """The messages up to a level."""
-    return Counter({key: count for key, count in found.items() if key[0] <= level})
+    return Counter({key: count for key, count in incidents.items() if key[0] <= level})
 
 
-def shown(found: Iterable[tuple[tuple[int, str], int]]) -> str:
+def shown(incidents: Iterable[tuple[tuple[int, str], int]]) -> str:
     """Kinds with their numbers."""
-    return ", ".join(f"{kind} {count}" for (_, kind), count in found)
+    return ", ".join(f"{kind} {count}" for (_, kind), count in incidents)
 
 
 def main() -> None:
@@ -76,12 +76,12 @@ def main() -> None:
         added = below(LEVEL - 1, ours) - below(LEVEL - 1, theirs)
         size = sum(map(len, reading.read(output)))
         level3, gold3 = (
-            Counter({k: c for k, c in found.items() if k[0] == LEVEL}) for found in (ours, theirs)
+            Counter({k: c for k, c in side.items() if k[0] == LEVEL}) for side in (ours, theirs)
         )
         totals += level3
         gold_totals += gold3
         n_words += size
-        per_100 = [f"{100 * found.total() / size:.2f}" for found in (level3, gold3)]
+        per_100 = [f"{100 * level_counts.total() / size:.2f}" for level_counts in (level3, gold3)]
         rows.append([bank.name, str(size), str(added.total()), *per_100])
         print(bank.name, shown(added.items()) or "level 2: nothing added", flush=True)
     print(at_start)

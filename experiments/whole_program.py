@@ -42,12 +42,12 @@ print(len(pipeline.process(open(sys.argv[2], encoding="utf-8").read(), Processin
 
 def turns(tasks: dict[str, list[str]], n_words: dict[str, int], repeats: int) -> list[list[str]]:
     """A row, as HEADER says, for each command; they take turns."""
-    found: dict[str, list[tuple[float, float]]] = {task: [] for task in tasks}
+    measurements: dict[str, list[tuple[float, float]]] = {task: [] for task in tasks}
     for _ in range(repeats):
         for task, command in tasks.items():
-            found[task].append(measuring.memory_and_time(command))
+            measurements[task].append(measuring.memory_and_time(command))
     rows = []
-    for task, runs in found.items():
+    for task, runs in measurements.items():
         peaks, seconds = zip(*runs)
         cpu = statistics.median(seconds)
         speed = f"{n_words[task] / cpu:,.0f}" if cpu > 1 else ""

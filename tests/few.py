@@ -49,9 +49,9 @@ def log_likelihood(crf, gold):
     total = 0.0
     for one in gold:
         scores = crf.scores(one)
-        total += eisner.log_partition(eisner.constrained(scores, one.heads)) - eisner.log_partition(
-            scores
-        )
+        total += eisner.log_partition(
+            eisner.constrained_scores(scores, one.heads)
+        ) - eisner.log_partition(scores)
     return total
 
 

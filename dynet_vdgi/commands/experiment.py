@@ -59,7 +59,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
     files.check_named(arguments.out)
     path = plan.path_of(arguments.plan)
-    content = plan.load(path)
+    content = plan.load_plan(path)
     if arguments.seeds:
         content = msgspec.structs.replace(content, seeds=tuple(dict.fromkeys(arguments.seeds)))
     folders = plan.folders_of(path, arguments.data)
@@ -102,5 +102,9 @@ def _table(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.experiments import tables
 
     rows = tables.read([Path(folder) for folder in arguments.folders])
-    found = tables.overview(rows) if arguments.like is None else tables.beside(rows, arguments.like)
-    sys.stdout.write(plain(tables.markdown(found)))
+    sections = (
+        tables.overview(rows)
+        if arguments.like is None
+        else tables.published_tables(rows, arguments.like)
+    )
+    sys.stdout.write(plain(tables.markdown(sections)))

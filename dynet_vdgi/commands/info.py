@@ -27,9 +27,9 @@ def add_arguments(add: Options) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.models import model_file
     from dynet_vdgi.models.run_folder import model_path
-    from dynet_vdgi.parser.description import everything, facts
+    from dynet_vdgi.parser.description import facts, to_json
     from dynet_vdgi.parser.steps import Steps, description
-    from dynet_vdgi.system.messages import told
+    from dynet_vdgi.system.messages import printable_text
     from dynet_vdgi.system.text_tables import aligned
 
     path = model_path(arguments.model)
@@ -44,15 +44,15 @@ def run(arguments: argparse.Namespace) -> None:
             its_files = [text for name, text in step if name == "file"]
             print(json.dumps({**dict(step), "file": its_files}, indent=1, ensure_ascii=False))
         else:
-            print(told(aligned([("path", str(path)), *step], left=2)))
+            print(printable_text(aligned([("path", str(path)), *step], left=2)))
         return
     model = model_file.load(path)
     tagger = Steps.of(path, model, {}).tagger
     if arguments.json:
         of_tagger = {"accuracy": tagger.accuracy, "words": tagger.n_words} if tagger else None
-        print(json.dumps({**everything(model), "tagger": of_tagger}, indent=1))
+        print(json.dumps({**to_json(model), "tagger": of_tagger}, indent=1))
         return
     rows = [("model", str(path)), *facts(model), ("weights", f"{model.n_weights:,}")]
     if tagger is not None:
         rows.append(("tagger", tagger.told.removeprefix("the tagger ")))
-    print(told(f"{aligned(rows, left=2)}\n\n{model.settings.to_toml().rstrip()}"))
+    print(printable_text(f"{aligned(rows, left=2)}\n\n{model.settings.to_toml().rstrip()}"))

@@ -78,15 +78,15 @@ def blocks_in(text: str, name: str) -> list[Block]:
 
     The text is the program's own: lines may have columns after MISC though no comment names them.
     """
-    found: list[Block] = []
+    blocks: list[Block] = []
     extra: tuple[str, ...] = ()
     number = 1
     for block in text[:-2].split("\n\n"):
         lines = block.split("\n")
         extra = extra_in(lines, extra, are_named=False)
-        found.append(Block(name, number, lines, None, extra))
+        blocks.append(Block(name, number, lines, None, extra))
         number += len(lines) + 1
-    return found
+    return blocks
 
 
 def warn(repair: DataError) -> None:
@@ -123,18 +123,18 @@ def _cut(lines: Iterable[str], name: str) -> Iterator[Block | DataError]:
     Repairs precede their block, but follow that of line 1, which may show that the file is not
     CoNLL-U.
     """
-    told: set[str] = set()
-    found: list[Repair] = []
+    reported: set[str] = set()
+    repairs: list[Repair] = []
     extra: tuple[str, ...] = ()
 
     def repair(line: int, message: str, hint: str) -> None:
-        if message not in told:
-            told.add(message)
-            found.append(Repair(name, line, message, hint))
+        if message not in reported:
+            reported.add(message)
+            repairs.append(Repair(name, line, message, hint))
 
     def with_repairs(block: Block) -> list[Block | Repair]:
-        items: list[Block | Repair] = [*found, block] if block.line > 1 else [block, *found]
-        found.clear()
+        items: list[Block | Repair] = [*repairs, block] if block.line > 1 else [block, *repairs]
+        repairs.clear()
         return items
 
     block: list[str] = []
@@ -181,4 +181,4 @@ def _cut(lines: Iterable[str], name: str) -> Iterator[Block | DataError]:
         if ended:
             repair(number, "no empty line after the last sentence", "added")
         yield from with_repairs(Block(name, first, block, None, extra_in(block, extra)))
-    yield from found
+    yield from repairs

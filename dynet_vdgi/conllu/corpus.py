@@ -17,7 +17,8 @@ from dynet_vdgi.system.files import AnyPath, check_named, check_path, is_conllu,
 from dynet_vdgi.system.messages import count, of_these
 
 Sentences = AnyPath | Iterable[Sentence]
-"""Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read` gives."""
+"""Sentences: a file of them, as a path, or an iterable of `Sentence` objects, such as `read`
+gives."""
 
 _NUMBERS = {"words": 2, "lemmas": 3, "tags": 4, "xpos": 5, "feats": 6}
 
@@ -54,7 +55,8 @@ def read(path: AnyPath, *, heads: reading.HeadPolicy = "optional", tags: str = "
 
     Args:
         path: the file; `.gz` is decompressed, `-` is standard input.
-        heads: what column 7 must hold: "optional", "partial", "required", "unchecked" or "ignored", see `reading.read`.
+        heads: what column 7 must hold: "optional", "partial", "required", "unchecked" or "ignored",
+            see `reading.read`.
         tags: the column of the sentences' tags, "upos" or "xpos"; "known": UPOS, which may be `_`.
 
     Raises: UsageError, another value of `heads` or `tags`, or no path.
@@ -79,7 +81,10 @@ def sentences_of(
 
 
 def in_memory(given: Iterable[Sentence]) -> Iterable[Sentence]:
-    """The sentences, one after the other. Raises: UsageError, as `sentences_of`; also for a path."""
+    """The sentences, one after the other.
+
+    Raises: UsageError, as `sentences_of`; also for a path.
+    """
     if isinstance(given, Corpus):
         return given
     if isinstance(given, (str, os.PathLike)) or not isinstance(given, Iterable):
@@ -108,13 +113,13 @@ def up_to_an_error(sentences: Iterable[Sentence], failed: list[Exception]) -> It
         failed.append(error)
 
 
-def unfit(found: Any, wanted: str) -> UsageError:
+def unfit(given: Any, wanted: str) -> UsageError:
     """The error for a caller who gave something other than sentences."""
-    kind = type(found).__name__
-    if isinstance(found, Sentence):
+    kind = type(given).__name__
+    if isinstance(given, Sentence):
         return UsageError(f"one Sentence where {wanted} expected: put it into a list")
-    if isinstance(found, (str, os.PathLike)):
-        path = os.fspath(found)
+    if isinstance(given, (str, os.PathLike)):
+        path = os.fspath(given)
         return UsageError(f"a {kind} where {wanted} expected: read a file with read({path!r})")
     remedy = "convert it with from_conllu()" if kind == "TokenList" else "read() gives some"
     return UsageError(
@@ -162,19 +167,19 @@ def of_columns(**columns: Iterable[str]) -> Sentence:
     Raises: UsageError, there is no word, a column has another length, is a text or no list, or has
     an entry that is no text, or that no file can hold.
     """
-    known: dict[str, tuple[str, ...]] = {}
+    entries: dict[str, tuple[str, ...]] = {}
     for name, column in columns.items():
         if isinstance(column, str) or not isinstance(column, Iterable):
             raise UsageError(f"{name}={column!r}: a list is expected, with an entry for each word")
-        known[name] = tuple(
+        entries[name] = tuple(
             ["_" if entry == "" and name not in ("words", "tags") else entry for entry in column]
         )
-        for word, entry in enumerate(known[name], 1):
+        for word, entry in enumerate(entries[name], 1):
             if fault := fault_of_text(entry) or fault_of_value(_NUMBERS[name], entry):
                 raise UsageError(f"{name}: {fault} (word {word})")
-    words, tags = known.pop("words"), known.pop("tags")
+    words, tags = entries.pop("words"), entries.pop("tags")
     if len(words) != len(tags) or not words:
         numbers = f"{count(len(words), 'word')}, {count(len(tags), 'tag')}"
         raise UsageError(f"a sentence needs at least one word, and a tag for each: {numbers}")
-    feats, lemmas, xpos = (known[name] for name in ("feats", "lemmas", "xpos"))
+    feats, lemmas, xpos = (entries[name] for name in ("feats", "lemmas", "xpos"))
     return Sentence(words, tags, feats=feats, lemmas=lemmas, xpos=xpos)

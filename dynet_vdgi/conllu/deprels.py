@@ -9,5 +9,9 @@ NO_LABELS = frozenset({"root", "dep", "_"})
 
 
 def are_labels(relations: Iterable[Sequence[str]]) -> bool:
-    """True if any of the relations says more than whether a word is a root."""
+    """True if any of the relations says more than whether a word is a root.
+
+    >>> are_labels([("root", "dep")]), are_labels([("root", "nsubj")])
+    (False, True)
+    """
     return any(not NO_LABELS.issuperset(row) for row in relations)

@@ -1,7 +1,8 @@
 """Regular expressions that somebody types: looked for in many values, for a limited time.
 
-Some never end, such as `(a|aa)+c` in forty letters. Python's own search has no limit, and meanwhile no other thread
-runs; that of the package regex has one, and others run. What is an expression is what Python's `re` says.
+Some never end, such as `(a|aa)+c` in forty letters. Python's own search has no limit, and
+meanwhile no other thread runs; that of the package regex has one, and others run. What is an
+expression is what Python's `re` says.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ SECONDS, PER_VALUE = 2.0, 0.0001
 
 
 MOST_COPIES = 200_000
-"""Characters of an expression times copies of groups: a hundredth of a second, and some megabytes."""
+"""Characters of an expression times copies of groups: a hundredth of a second, and some
+megabytes."""
 
 _REPEATED_GROUP = re.compile(r"\)(?:\s|#[^\n]*\n)*(?:\+|\{([0-9]+))")
 
@@ -50,11 +52,14 @@ class Expression:
         self._left = SECONDS
 
     def is_in(self, value: str) -> bool:
-        """Whether it matches a part of a value. Raises: UsageError, it has taken too long by now."""
+        """Whether it matches a part of a value.
+
+        Raises: UsageError, it has taken too long by now.
+        """
         self._left += PER_VALUE
         start = time.perf_counter()
         try:
-            found = self._pattern.search(value, timeout=self._left, concurrent=True)
+            match = self._pattern.search(value, timeout=self._left, concurrent=True)
         except (TimeoutError, MemoryError):
             self._left = 0.0
         else:
@@ -64,7 +69,7 @@ class Expression:
             raise UsageError(
                 f"{what}: write it without repeating what repeats, such as a+ for (a+)+"
             )
-        return found is not None
+        return match is not None
 
 
 def _check_copies(text: str) -> None:

@@ -33,8 +33,8 @@ def extra_in(
             if are_named or len(extra) == n_extra:
                 return extra
             return (NAMELESS,) * max(n_extra, 0)
-        if "global.columns" in line and (found := HEADER.match(line)):
-            names = tuple(found[1].split())
+        if "global.columns" in line and (comment := HEADER.match(line)):
+            names = tuple(comment[1].split())
             if names[:10] == COLUMNS:
                 extra = names[10:]
     return extra

@@ -90,14 +90,17 @@ class FeatsFault(DataError):
 
 
 def feats_fault(check: BlockCheck, row: int, value: str) -> DataError:
-    """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks like."""
+    """The fault that a value is not `Name=Value|Name=Value`; names the format that it looks
+    like."""
     option = _OPTION if _has_option else ""
     expected, message = (
         "expected Name=Value|Name=Value, or _",
         f"FEATS {quoted(value)} is malformed",
     )
-    if found := formats.feats_format(value):
-        return FeatsFault(check.name, check.first + row, message, f"{found}? {option or expected}")
+    if other_format := formats.feats_format(value):
+        return FeatsFault(
+            check.name, check.first + row, message, f"{other_format}? {option or expected}"
+        )
     return check.fault(row, message, f"{expected}; {option}" if option else expected)
 
 
@@ -161,8 +164,8 @@ class BlockCheck:
         if self.started:
             raise self.fault(row, "comment inside a sentence", "missing empty line before it?")
         self._check_characters(row, line)
-        if (found := HEADER.match(line)) and tuple(found[1].split()[:10]) != COLUMNS:
-            message = f"this is CoNLL-U Plus with the columns {found[1].strip()[:80]}, not CoNLL-U"
+        if (header := HEADER.match(line)) and tuple(header[1].split()[:10]) != COLUMNS:
+            message = f"this is CoNLL-U Plus with the columns {header[1].strip()[:80]}, not CoNLL-U"
             raise self.fault(row, message, f"convert it to {' '.join(COLUMNS)}")
 
     def _check_characters(self, row: int, line: str) -> None:
@@ -200,7 +203,10 @@ class BlockCheck:
             elif wanted > 10:
                 hint = f"{' '.join(self.columns)}, as the comment global.columns says"
             elif n_columns > 10:
-                hint = "extra columns? keep the first 10, or name all in a first line `# global.columns = ID ...`"
+                hint = (
+                    "extra columns? keep the first 10, "
+                    "or name all in a first line `# global.columns = ID ...`"
+                )
             raise self.fault(
                 row, f"expected {wanted} tab-separated columns, found {n_columns}", hint
             )
@@ -218,8 +224,8 @@ class BlockCheck:
 
     def _check_other_format(self, row: int) -> None:
         """Names the format of a file whose first line of a token is this one, if it is another."""
-        if found := formats.format_of(self.lines, row):
-            raise self.fault(row, f"this is {found.name}, not CoNLL-U", found.remedy)
+        if other := formats.format_of(self.lines, row):
+            raise self.fault(row, f"this is {other.name}, not CoNLL-U", other.remedy)
 
     def _check_format(self, row: int, line: str, columns: list[str]) -> None:
         """Tells from a file's first line that it is plain text or a table, and no CoNLL-U."""
@@ -307,22 +313,25 @@ def fault_of_space(number: int, column: str) -> tuple[str, str] | None:
     place = f"column {number} ({COLUMNS[number - 1]})"
     if not column:
         return f"{place} is empty", MISSING
-    kept = _SPACES.sub("", column) if number == 10 else column
-    if has_stray_space(kept) or (number not in _SPACES_ALLOWED and any(map(str.isspace, column))):
+    without_notes = _SPACES.sub("", column) if number == 10 else column
+    if has_stray_space(without_notes) or (
+        number not in _SPACES_ALLOWED and any(map(str.isspace, column))
+    ):
         return f"stray white space in {place}: {quoted(column)}", ""
     return None
 
 
 @lru_cache(maxsize=1 << 16)
 def fault_of_value(number: int, value: str) -> str:
-    """Why the reader would refuse a text as this column of a word: 2 to 6, or 8; "": it would not."""
+    """Why the reader would refuse a text as this column of a word: 2 to 6, or 8; "": it would
+    not."""
     place = f"column {number} ({COLUMNS[number - 1]})"
     if fault := fault_of_text(value):
         return f"{place}: {fault}"
     if any(character in value for character in "\t\n\r\0"):
         return f"{place} cannot hold a tab, a line end or NUL: {quoted(value)}"
-    if found := fault_of_space(number, value):
-        return found[0]
+    if space_fault := fault_of_space(number, value):
+        return space_fault[0]
     return f"{place}: {quoted(value)} is malformed" if number == 6 and not is_feats(value) else ""
 
 

@@ -1,4 +1,5 @@
-"""The sentences of a treebank that pass a protocol and length limits, with counts of those dropped."""
+"""The sentences of a treebank that pass a protocol and length limits, with counts of those
+dropped."""
 
 from __future__ import annotations
 
@@ -91,8 +92,10 @@ class Filter:
     @property
     def dropped(self) -> list[Dropped]:
         """One entry per filter that dropped anything, in the order in which they are applied."""
-        found = [Dropped(reason, *counts) for reason, counts in self._counts.items() if any(counts)]
-        return [item for item in found if item.reason != _UNTESTED]
+        losses = [
+            Dropped(reason, *counts) for reason, counts in self._counts.items() if any(counts)
+        ]
+        return [item for item in losses if item.reason != _UNTESTED]
 
     @property
     def notes(self) -> list[str]:
@@ -101,9 +104,8 @@ class Filter:
         return [str(untested)] if untested.sentences else []
 
     def _count(self, reason: str, sentences: int, words: int) -> None:
-        self._counts[reason] = [
-            n + more for n, more in zip(self._counts[reason], (sentences, words))
-        ]
+        n_sentences, n_words = self._counts[reason]
+        self._counts[reason] = [n_sentences + sentences, n_words + words]
 
 
 def with_few_tags(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -155,11 +157,9 @@ def prepare(
     Raises: ConfigError, no such protocol, or no sentence can have such a length; UsageError, an
     argument is of another kind.
     """
-    for name, length in (
-        ("min_len", min_len),
-        ("max_len", min_len if max_len is None else max_len),
-    ):
-        check_kind(name, length, Integral, "a number of words")
+    check_kind("min_len", min_len, Integral, "a number of words")
+    if max_len is not None:
+        check_kind("max_len", max_len, Integral, "a number of words")
     keep = Filter(protocol_of(protocol), max_len, min_len)
-    kept = list(keep(sentences_of(sentences)))
-    return Prepared(kept, keep.dropped, keep.notes)
+    remaining = list(keep(sentences_of(sentences)))
+    return Prepared(remaining, keep.dropped, keep.notes)

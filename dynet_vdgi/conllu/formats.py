@@ -78,8 +78,8 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
     line = lines[row]
     if row and any(comment.startswith("#begin document") for comment in lines[:row]):
         return OtherFormat("CoNLL-2012", _COLUMN_WISE)
-    if found := xml_format("\n".join(lines[row : row + 50])[:20_000].lstrip()):
-        return found
+    if other := xml_format("\n".join(lines[row : row + 50])[:20_000].lstrip()):
+        return other
     if _SFM.match(line):
         return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
     if line.lstrip()[:2] in ('{"', "[{") or line.strip() in ("{", "["):
@@ -89,13 +89,13 @@ def format_of(lines: Sequence[str], row: int = 0) -> OtherFormat | None:
     # and one for each predicate
     if len(widths) == 1 and 14 <= len(rows[0]) < 100 and rows[0][0] == "1":
         return OtherFormat("CoNLL-2009", CONVERT)
-    if len(widths) == 1 and len(rows[0]) > 1 and (found := _table(rows)):
-        return found
-    if len(rows[0]) == 1 and (found := _of_text(lines[row:])):
-        return found
-    return (
-        OtherFormat("a bracketed tree", "convert it: vdgi convert wsj") if line[0] == "(" else None
-    )
+    if len(widths) == 1 and len(rows[0]) > 1 and (other := _table(rows)):
+        return other
+    if len(rows[0]) == 1 and (other := _of_text(lines[row:])):
+        return other
+    if line[0] == "(":
+        return OtherFormat("a bracketed tree", "convert it: vdgi convert wsj")
+    return None
 
 
 def raw_format(text: str) -> OtherFormat | None:
@@ -104,8 +104,8 @@ def raw_format(text: str) -> OtherFormat | None:
     begin = text[:20_000].lstrip("\ufeff \n")
     if _is_toolbox(begin):
         return OtherFormat("Toolbox text (standard format, SFM)", CONVERT)
-    found = xml_format(begin)
-    return found if found and (begin.startswith("<?xml") or found.remedy == CONVERT) else None
+    other = xml_format(begin)
+    return other if other and (begin.startswith("<?xml") or other.remedy == CONVERT) else None
 
 
 def _is_toolbox(text: str) -> bool:
@@ -124,8 +124,8 @@ def xml_format(text: str) -> OtherFormat | None:
     """The format of a text that begins as XML does; None: it is none."""
     if not text.lstrip("\ufeff \n").startswith("<"):
         return None
-    known = (found for pattern, found in _XML if pattern.search(text))
-    return next(known, OtherFormat("XML or HTML", "convert it first"))
+    formats = (other for pattern, other in _XML if pattern.search(text))
+    return next(formats, OtherFormat("XML or HTML", "convert it first"))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> OtherFormat | None:
@@ -169,20 +169,15 @@ def _of_text(lines: Sequence[str]) -> OtherFormat | None:
     words = [line.split() for line in lines]
     if words[0][0] == "-DOCSTART-":
         return _conll_2003(len(words[0]))
-    n_fields = {*map(len, words)}
-    if (
-        len(n_fields) == 1
-        and len(words[0]) in range(2, 8)
-        and all(_CHUNK.fullmatch(row[-1]) for row in words)
-    ):
-        return _conll_2003(len(words[0]))
+    width = len(words[0])
+    is_table_of_words = 2 <= width < 8 and all(len(row) == width for row in words)
+    if is_table_of_words and all(_CHUNK.fullmatch(row[-1]) for row in words):
+        return _conll_2003(width)
+    unquoted = [re.sub(r'"[^"]*"', "", line) for line in lines]
     for sign, name in ((",", "a table with commas (CSV)"), (";", "a table with semicolons (CSV)")):
-        counts = [re.sub(r'"[^"]*"', "", line).count(sign) for line in lines]
-        is_table = (
-            len({*counts}) == 1
-            and counts[0] >= 2
-            and f"{sign} " not in re.sub(r'"[^"]*"', "", lines[0])
-        )
+        counts = [line.count(sign) for line in unquoted]
+        is_even = len({*counts}) == 1 and counts[0] >= 2
+        is_table = is_even and f"{sign} " not in unquoted[0]
         is_headed = counts[0] >= 1 and len(_HEADING.findall(lines[0])) >= 2
         if is_headed or (is_table and (len(lines) >= 3 or counts[0] >= 9)):
             return OtherFormat(name, CONVERT if is_headed else _NAMED)
@@ -194,5 +189,9 @@ def _of_text(lines: Sequence[str]) -> OtherFormat | None:
 
 def feats_format(value: str) -> str:
     """The format whose features a value of FEATS looks like, if it is not Name=Value|Name=Value;
-    "": none."""
+    "": none.
+
+    >>> feats_format("N;NOM;SG"), feats_format("Nom|Sing"), feats_format("Case=Nom|Number=")
+    ('UniMorph', 'CoNLL-X', 'a feature without a value')
+    """
     return next((name for name, pattern in _FEATS_OF if pattern.fullmatch(value)), "")

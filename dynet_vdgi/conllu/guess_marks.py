@@ -39,7 +39,7 @@ def comment(lines: Sequence[str]) -> str:
     return f"# guess = {zlib.crc32(chr(10).join(arcs).encode()):08x}"
 
 
-def renewed(block: str) -> str:
+def with_renewed_comment(block: str) -> str:
     """The block of a parser's tree; if it has that comment, it has it for this tree."""
     lines = block.split("\n") if "guess" in block else []
     if not any(map(COMMENT.fullmatch, lines)):
@@ -49,9 +49,12 @@ def renewed(block: str) -> str:
 
 
 def is_guess(lines: Sequence[str]) -> bool:
-    """Whether the tree of a sentence with these lines is as the program guessed it, by its comment."""
-    said = next((found[1] for line in lines if (found := COMMENT.fullmatch(line))), None)
-    return said is not None and comment(lines).endswith(said) and not is_confirmed(lines)
+    """Whether the tree of a sentence with these lines is as the program guessed it, by its
+    comment."""
+    for line in lines:
+        if match := COMMENT.fullmatch(line):
+            return comment(lines).endswith(match[1]) and not is_confirmed(lines)
+    return False
 
 
 def may_be_guess(lines: Sequence[str]) -> bool:
@@ -77,7 +80,9 @@ def misc_of(line: str) -> str:
     return line.split("\t", 10)[9]
 
 
-def without_stale(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]) -> Sentence:
+def without_stale_notes(
+    sentence: Sentence, heads: Sequence[int], deprels: Sequence[str]
+) -> Sentence:
     """The sentence without notes that are untrue of its new heads and relations.
 
     These are all chances, because they were of other parses, and the names of those who have
@@ -102,7 +107,7 @@ def without(misc: str, prefixes: tuple[str, ...]) -> str:
     return "|".join([part for part in misc.split("|") if not part.startswith(prefixes)]) or "_"
 
 
-def only_confirmed(sentence: Sentence) -> Sentence:
+def with_confirmed_only(sentence: Sentence) -> Sentence:
     """The sentence without the heads and relations that nobody has confirmed, if somebody has
     others.
 
@@ -112,10 +117,9 @@ def only_confirmed(sentence: Sentence) -> Sentence:
         return sentence
     notes = ["|" + misc_of(sentence.source.lines[row]) for row in sentence.source.rows]
     is_mark = [tag in UD_PUNCTUATION for tag in sentence.upos or sentence.tags]
-    arcs = zip(sentence.heads, sentence.deprels or ("_",) * len(sentence), notes, is_mark)
-    kept = [
-        (h if mark or f"|{HEAD_BY}" in note else FREE, r if mark or f"|{LABEL_BY}" in note else "_")
-        for h, r, note, mark in arcs
-    ]
-    heads, deprels = zip(*kept)
-    return replace(sentence, heads=heads, deprels=deprels)
+    relations = sentence.deprels or ("_",) * len(sentence)
+    heads, deprels = [], []
+    for head, relation, note, mark in zip(sentence.heads, relations, notes, is_mark):
+        heads.append(head if mark or f"|{HEAD_BY}" in note else FREE)
+        deprels.append(relation if mark or f"|{LABEL_BY}" in note else "_")
+    return replace(sentence, heads=tuple(heads), deprels=tuple(deprels))

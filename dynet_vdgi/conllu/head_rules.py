@@ -1,4 +1,5 @@
-"""Head rules of the Penn Treebank, from resources/heads: which child of a constituent is its head."""
+"""Head rules of the Penn Treebank, from resources/heads: which child of a constituent is its
+head."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class HeadRules:
 
         Labels are without function tags; punctuation must have been left out.
 
-        >>> rules = load("yamada-matsumoto")
+        >>> rules = load_head_rules("yamada-matsumoto")
         >>> rules.head("VP", ["TO", "VP"]), rules.head("NP", ["NN", "NNS", "PP"])
         (1, 1)
         """
@@ -50,7 +51,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in (resources() / "heads").glob("*.txt"))
 
 
-def load(name: str) -> HeadRules:
+def load_head_rules(name: str) -> HeadRules:
     """The table of that name. Raises: UsageError, naming the choices; ConfigError for a fault in
     its file."""
     if name not in names():
@@ -72,10 +73,12 @@ def parse(text: str, path: str) -> HeadRules:
         if (labels.strip(), " ".join([side, *items])) == _COORDINATION:
             first_conjunct = True
         elif labels.split() and side in ("left", "right"):
-            found = [(side, frozenset(item.split("|"))) for item in items]
-            found = found or [(side, frozenset())]  # finds nothing, but gives the side
+            line_searches = [(side, frozenset(item.split("|"))) for item in items]
+            line_searches = line_searches or [
+                (side, frozenset())
+            ]  # finds nothing, but gives the side
             for label in labels.split():
-                searches.setdefault(label, []).extend(found)
+                searches.setdefault(label, []).extend(line_searches)
         else:
             expected = "expected LABEL: left or right, ITEM ITEM ..."
             raise ConfigError(f"{path}:{number}: {expected}; got {content!r}")

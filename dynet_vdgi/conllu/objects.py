@@ -11,7 +11,7 @@ from dynet_vdgi.conllu.extra_columns import COLUMNS, extra_in
 from dynet_vdgi.conllu.faults import quoted
 from dynet_vdgi.conllu.reading import HeadPolicy, sentence_of
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import DataError, UsageError, check_kind
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def to_conllu(sentence: Sentence) -> conllu.TokenList:
 
     extra = sentence.source.extra if sentence.source else ()
     return parse_token_and_metadata(
-        unchanged(sentence),
+        block_of(sentence),
         fields=[*KEYS, *(name.lower() for name in extra)],
         field_parsers=dict.fromkeys(
             ("feats", "deps", "misc"), lambda columns, index: columns[index]
@@ -105,7 +105,8 @@ def _line(token: Mapping[str, Any], number: int, columns_in_order: Sequence[str]
         if name not in columns:
             remedy = "remove it, or put its value into misc"
             raise UsageError(
-                f"{place}: the key {key!r:.40} is no column of CoNLL-U ({', '.join(columns_in_order)}): {remedy}"
+                f"{place}: the key {key!r:.40} is no column of CoNLL-U "
+                f"({', '.join(columns_in_order)}): {remedy}"
             )
         try:
             text = "_" if value in ([], ()) else serialize_field(value)

@@ -6,12 +6,14 @@ of lines, with or without the outer brackets. Lines that begin with `*x*`, as in
 are comments where no bracket is open. Reading changes the trees as follows:
 
 * traces and other empty elements (-NONE-) are removed, with the constituents that they leave empty;
-* function tags and indices are cut off labels: NP of NP-SBJ-1, NP=2 or NP|ADJP (-LRB- and -RRB- are tags);
+* function tags and indices are cut off labels: NP of NP-SBJ-1, NP=2 or NP|ADJP
+  (-LRB- and -RRB- are tags);
 * forms and tags of words are kept as they are: -LRB-, -LCB-, 3\/4, `` and '' are not rewritten.
 
-UPOS is the one that UD version 1 gives to the Penn tag (universaldependencies.org/en/pos/all.html) where the tag
-alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART (never ADP), RB always ADV ("not",
-too), MD is AUX and all other verbs are VERB ("be", too), DT, PDT and WDT are always DET.
+UPOS is the one that UD version 1 gives to the Penn tag (universaldependencies.org/en/pos/all.html)
+where the tag alone decides. Where it does not: IN is always ADP (never SCONJ), TO always PART
+(never ADP), RB always ADV ("not", too), MD is AUX and all other verbs are VERB ("be", too), DT,
+PDT and WDT are always DET.
 """
 
 from __future__ import annotations
@@ -40,16 +42,15 @@ $ are SYM."""
 MAX_DEPTH = 200  # of brackets; the treebank stays far below
 
 _UPOS_TAGS = """
-ADJ JJ JJR JJS; ADP IN RP; ADV RB RBR RBS WRB; AUX MD; CONJ CC; DET DT PDT WDT; INTJ UH; NOUN NN NNS; NUM CD
-PART POS TO; PRON EX PRP PRP$ WP WP$; PROPN NNP NNPS; SYM # $ SYM; VERB VB VBD VBG VBN VBP VBZ; X FW LS
+ADJ JJ JJR JJS; ADP IN RP; ADV RB RBR RBS WRB; AUX MD; CONJ CC; DET DT PDT WDT; INTJ UH
+NOUN NN NNS; NUM CD; PART POS TO; PRON EX PRP PRP$ WP WP$; PROPN NNP NNPS; SYM # $ SYM
+VERB VB VBD VBG VBN VBP VBZ; X FW LS
 PUNCT , . : `` '' -LRB- -RRB-
 """
 
-UPOS = {
-    tag: upos
-    for upos, *tags in map(str.split, re.split("[;\n]", _UPOS_TAGS.strip()))
-    for tag in tags
-}
+_UPOS_ROWS = [row.split() for row in re.split("[;\n]", _UPOS_TAGS.strip())]
+
+UPOS = {tag: upos for upos, *tags in _UPOS_ROWS for tag in tags}
 """The 45 tags of the treebank and the UPOS of each under the policy `standard`."""
 
 _BARE = re.compile("-[A-Z]+-|[^-=|]+")
@@ -88,19 +89,19 @@ def find(folder: AnyPath) -> list[Path]:
     root = Path(folder)
     if not root.is_dir():
         raise UsageError(f"no folder {str(root)!r}")
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for path in sorted(path for place in _PLACES for path in root.glob(place)):
         if _FILE.fullmatch(path.name):
-            other = found.setdefault(path.stem.lower(), path)
+            other = paths.setdefault(path.stem.lower(), path)
             if other != path:
                 raise UsageError(
                     f"{other} and {path} have the same name; name the folder of one of them"
                 )
-    if not found:
+    if not paths:
         raise UsageError(
             f"no files such as wsj_0001.mrg in {str(root)!r}, its folders or its parsed/mrg/wsj"
         )
-    return [found[name] for name in sorted(found)]
+    return [paths[name] for name in sorted(paths)]
 
 
 def section(path: Path) -> int:
@@ -166,7 +167,8 @@ def read(path: AnyPath) -> Iterator[Constituent]:
                         and len(stack) > 1
                         and (stack[-2].label is not None or stack[-2].children)
                     ):
-                        message = f"tree is not complete where the next one begins, in line {stack[-1].line}"
+                        place = f"in line {stack[-1].line}"
+                        message = f"tree is not complete where the next one begins, {place}"
                         raise DataError(
                             name, stack[0].line, message, "is a closing bracket missing?"
                         )

@@ -16,7 +16,8 @@ from dynet_vdgi.system.text_tables import aligned
 
 
 class Place(Struct):
-    """A word of a file: what it is, and what such words are elsewhere, with the numbers of either."""
+    """A word of a file: what it is, and what such words are elsewhere, with the numbers of
+    either."""
 
     path: str
     line: int  # of the word, from 1
@@ -28,46 +29,44 @@ class Place(Struct):
     times: str = ""  # or how sure the program is of it
 
     @classmethod
-    def of(cls, sentence: Sentence, number: int, word: int, *said: str) -> Place:
+    def of(cls, sentence: Sentence, number: int, word: int, *description: str) -> Place:
         """The place of a word of a sentence that was read from a file, whose `number` counts from
         1."""
         source = sentence.source
         assert source is not None
         line, name = source.line + source.rows[word - 1], source.sent_id or str(number)
-        return cls(source.path, line, name, word, sentence.forms[word - 1], *said)
+        return cls(source.path, line, name, word, sentence.forms[word - 1], *description)
 
 
-def listing(found: Sequence[Place], *, as_json: bool = False) -> str:
+def listing(places: Sequence[Place], *, as_json: bool = False) -> str:
     """A table of places, or JSON that `vdgi annotate --list` reads; columns without anything are
     left out."""
     if as_json:
-        return msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
-    rows = [
-        [
-            "place",
-            "sentence",
-            "word",
-            "form",
-            "is",
-            "elsewhere",
-            "times" * any(its.elsewhere for its in found),
-        ]
-    ]
-    for its in found:
-        said = its.sentence, str(its.word), its.form, its.what, its.elsewhere, its.times
-        rows.append([f"{files.shown(its.path)}:{its.line}", *map(plain, said)])
+        return msgspec.json.format(msgspec.json.encode(places), indent=1).decode()
+    times = "times" if any(place.elsewhere for place in places) else ""
+    rows = [["place", "sentence", "word", "form", "is", "elsewhere", times]]
+    for place in places:
+        cells = (
+            place.sentence,
+            str(place.word),
+            place.form,
+            place.what,
+            place.elsewhere,
+            place.times,
+        )
+        rows.append([f"{files.shown(place.path)}:{place.line}", *map(plain, cells)])
     columns = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
     return aligned([[row[k] for k in columns] for row in rows], left=len(columns) - 1)
 
 
-def described(columns: Sequence[str], forms: Sequence[str]) -> str:
+def description_of(columns: Sequence[str], forms: Sequence[str]) -> str:
     """What a row of CoNLL-U says of its word: tag, relation, head and its form."""
     upos, head, relation = columns[3], columns[6], columns[7]
     above = f" of {head} {forms[int(head) - 1]}" if head.strip("0_") else ""
     return f"{upos} {relation}{above}"
 
 
-def found(names: Sequence[str], query: str) -> Iterator[Place]:
+def find(names: Sequence[str], query: str) -> Iterator[Place]:
     """The words of files of which a query holds. Raises: UsageError, what is wrong with it;
     DataError."""
     wanted = queries.conditions(query)
@@ -78,11 +77,13 @@ def found(names: Sequence[str], query: str) -> Iterator[Place]:
             assert sentence.source is not None
             rows = [sentence.source.lines[row].split("\t") for row in sentence.source.rows]
             for word in queries.words_of(wanted, rows):
-                yield Place.of(sentence, number, word, described(rows[word - 1], sentence.forms))
+                yield Place.of(
+                    sentence, number, word, description_of(rows[word - 1], sentence.forms)
+                )
 
 
 def why_none(names: Sequence[str], query: str) -> str:
-    """Why no word of files is found by a query, see `queries.hint`. Raises: as `found`."""
+    """Why no word of files is found by a query, see `queries.hint`. Raises: as `find`."""
     if files.STANDARD in names:  # which can be read only once
         return ""
     sentences = (

@@ -196,14 +196,14 @@ def restore_punctuation(
         return tuple(min(k, 1) for k in range(n))
     if cycle(kept_heads) or not all(0 <= head <= len(kept_heads) for head in kept_heads):
         raise ValueError(f"the heads {', '.join(map(str, kept_heads))} are no tree")
-    kept = set(positions)
+    kept_words = set(positions)
     arcs = [(min(arc), max(arc)) for arc in enumerate(kept_heads, 1)]
-    inner = _partners(kept, [FAMILIES.get(form, 0) for form in forms])
+    inner = _partners(kept_words, [FAMILIES.get(form, 0) for form in forms])
     places = [0, *positions]
     heads: list[int] = []
     gap = before = 0  # number of kept words so far; head of the mark just before
     for word in range(1, n + 1):
-        if word in kept:
+        if word in kept_words:
             head, gap, before = kept_heads[gap], gap + 1, 0
         else:
             head = _head_of_mark(kept_heads, arcs, gap, inner[word])
@@ -215,7 +215,7 @@ def restore_punctuation(
     return tuple(heads)
 
 
-def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
+def _partners(kept_words: Collection[int], families: Sequence[int]) -> dict[int, int]:
     """For each removed word, the gap (the number of kept words before it) of its partner; -1
     without one."""
     inner: dict[int, int] = {}
@@ -223,7 +223,7 @@ def _partners(kept: Collection[int], families: Sequence[int]) -> dict[int, int]:
     opened: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     gap = 0
     for word, family in enumerate(families, 1):
-        if word in kept:
+        if word in kept_words:
             gap += 1
             continue
         inner[word] = -1
@@ -251,12 +251,12 @@ def _head_of_mark(
         The mark stands beside `start`, at that end of first..last. An arc may cover the word only
         if it also covers the mark.
         """
-        word = found = start
+        word = reachable = start
         while first <= heads[word - 1] <= last:
             word = heads[word - 1]
             if all(low <= gap < high for low, high in arcs if low < word < high):
-                found = word
-        return found
+                reachable = word
+        return reachable
 
     def depth(word: int) -> int:
         n_above = 0

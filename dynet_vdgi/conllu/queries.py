@@ -6,6 +6,13 @@ expression matches. `feats.Case` and `misc.Gloss` are what a column says of a na
 the head's, `head.head.upos` that of the head's head. What is not there is `_`, also of a root's
 head. Values with blanks stand between "". If no word is found, `hint` says which condition asks for
 what is never there.
+
+>>> dogs = "1 dogs dog NOUN _ Number=Plur 2 nsubj _ _".split()
+>>> bark = "2 bark bark VERB _ _ 0 root _ _".split()
+>>> words_of(conditions("upos=NOUN head.upos=VERB"), [dogs, bark])
+[1]
+>>> words_of(conditions("lemma~^b"), [dogs, bark])
+[2]
 """
 
 from __future__ import annotations
@@ -57,22 +64,25 @@ class WordCondition(NamedTuple):
         value = row[self.column]
         if not self.name:
             return value
-        pairs = [part.partition("=") for part in value.split("|")]
-        return next((its for name, _, its in pairs if name == self.name), "_")
+        for part in value.split("|"):
+            name, _, value_of_name = part.partition("=")
+            if name == self.name:
+                return value_of_name
+        return "_"
 
 
 def conditions(query: str) -> list[WordCondition]:
     """The conditions of a query. Raises: UsageError, what is wrong with it."""
-    found, rest = [], query.strip()
+    parsed, rest = [], query.strip()
     if not 1 <= len(rest) <= LONGEST_QUERY:
         raise UsageError(f"a query has 1 to {LONGEST_QUERY} characters ({_EXPECTED})")
     while rest:
         match = _CONDITION.match(rest)
         if match is None or not match[3]:
             raise UsageError(f"{rest.split()[0][:40]!r} is no condition ({_EXPECTED})")
-        found.append(_condition(*match.groups()))
+        parsed.append(_condition(*match.groups()))
         rest = rest[match.end() :].lstrip()
-    return found
+    return parsed
 
 
 def _condition(name: str, operator: str, value: str) -> WordCondition:
@@ -92,18 +102,20 @@ def _condition(name: str, operator: str, value: str) -> WordCondition:
     )
 
 
-def words_of(found: Sequence[WordCondition], rows: Rows) -> list[int]:
+def words_of(conditions: Sequence[WordCondition], rows: Rows) -> list[int]:
     """The words of a sentence, counted from 1, of which all conditions hold. Raises: UsageError,
     one takes too long."""
     return [
-        word for word in range(1, len(rows) + 1) if all(each.holds(rows, word) for each in found)
+        word
+        for word in range(1, len(rows) + 1)
+        if all(each.holds(rows, word) for each in conditions)
     ]
 
 
-def hint(found: Sequence[WordCondition], sentences: Iterable[Rows]) -> str:
+def hint(conditions: Sequence[WordCondition], sentences: Iterable[Rows]) -> str:
     """Why no word of the sentences is found: a value that is nowhere, and what may be meant; "":
     nobody knows."""
-    exact = [each for each in found if each.exact]
+    exact = [each for each in conditions if each.exact]
     values = [Counter[str]() for _ in exact]
     for rows in sentences if exact else ():
         for each, counts in zip(exact, values):
@@ -117,9 +129,9 @@ def hint(found: Sequence[WordCondition], sentences: Iterable[Rows]) -> str:
 def _instead(condition: WordCondition, counts: Counter[str]) -> str:
     """What may be meant instead of a value that is nowhere, after a mark."""
     low = condition.exact.lower()
-    found = [f"{value} has {n:,}" for value, n in counts.most_common() if value.lower() == low]
-    if found:
-        return f"; {', '.join(found[:5])}"
+    spellings = [f"{value} has {n:,}" for value, n in counts.most_common() if value.lower() == low]
+    if spellings:
+        return f"; {', '.join(spellings[:5])}"
     if "|" in condition.exact and (
         condition.name or COLUMNS[condition.column] not in ("feats", "misc", "deps")
     ):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import takewhile
 from typing import NamedTuple
 
 from dynet_vdgi.conllu.blocks import Block, blocks
@@ -80,7 +79,7 @@ def documents_of(sentences: Iterable[Block]) -> Iterator[Document]:
     """The documents of some sentences in a row. Raises: as `read_documents`."""
     document = _Builder()
     for sentence in map(token_block, sentences):
-        kinds = {found[1] for line in sentence.block.lines if (found := _COMMENT.match(line))}
+        kinds = {match[1] for line in sentence.block.lines if (match := _COMMENT.match(line))}
         if "newdoc" in kinds and document.sentences:
             yield document.finished()
             document = _Builder()
@@ -99,9 +98,8 @@ class _Builder:
     def add(self, sentence: TokenBlock, begins_paragraph: bool) -> None:
         spaces = [_spaces(columns[9]) for columns, _ in sentence.tokens]
         forms = [space.inside or columns[1] for space, (columns, _) in zip(spaces, sentence.tokens)]
-        comments = takewhile(lambda line: line[0] == "#", sentence.block.lines)
-        if said := next((found[1] for line in comments if (found := _TEXT.fullmatch(line))), ""):
-            spaces = _agreed(sentence, said, spaces, forms)
+        if text := _text_comment(sentence.block.lines):
+            spaces = _spaces_that_give_text(sentence, text, spaces, forms)
         elif all(space.after != "" for space in spaces):
             self.n_silent += 1
         tokens = []
@@ -122,6 +120,16 @@ class _Builder:
         return Document(text, tuple(self.sentences), n_silent=self.n_silent)
 
 
+def _text_comment(lines: Iterable[str]) -> str:
+    """What `# text` among the first comments of a sentence says; "": there is none."""
+    for line in lines:
+        if line[0] != "#":
+            break
+        if match := _TEXT.fullmatch(line):
+            return match[1]
+    return ""
+
+
 class _Spaces(NamedTuple):
     before: str
     inside: str  # the token's own text; "": its form
@@ -135,52 +143,59 @@ def _spaces(misc: str) -> _Spaces:
     >>> _spaces(r"SpacesAfter=\\s\\n|A=b"), _spaces("SpaceAfter=No").after
     (_Spaces(before='', inside='', after=' \\n'), '')
     """
-    found = dict(part.partition("=")[::2] for part in misc.split("|"))
-    after = "" if found.get("SpaceAfter") == "No" else None
-    if found.get("SpaceAfter", "").isspace():  # a no-break space itself, as some programs write it
-        after = found["SpaceAfter"]
-    if "SpacesAfter" in found:
-        after = unescaped(found["SpacesAfter"])
+    notes = dict(part.partition("=")[::2] for part in misc.split("|"))
+    after = "" if notes.get("SpaceAfter") == "No" else None
+    if notes.get("SpaceAfter", "").isspace():  # a no-break space itself, as some programs write it
+        after = notes["SpaceAfter"]
+    if "SpacesAfter" in notes:
+        after = unescaped(notes["SpacesAfter"])
     return _Spaces(
-        unescaped(found.get("SpacesBefore", "")), unescaped(found.get("SpacesInToken", "")), after
+        unescaped(notes.get("SpacesBefore", "")), unescaped(notes.get("SpacesInToken", "")), after
     )
 
 
-def _agreed(
-    sentence: TokenBlock, said: str, spaces: list[_Spaces], forms: list[str]
+def _spaces_that_give_text(
+    sentence: TokenBlock, text: str, spaces: list[_Spaces], forms: list[str]
 ) -> list[_Spaces]:
     """The spaces as MISC has them or, if those do not give `# text`, as it has them where MISC has
     none.
 
     Raises: DataError, the tokens do not give the text.
     """
-    joined = "".join(
-        FORMAT.sub("", space.before) * (n > 0)
-        + form
-        + (" " if space.after is None else FORMAT.sub("", space.after))
-        for n, (form, space) in enumerate(zip(forms, spaces))
-    )
-    if form_of(joined).split() == said.split():
+    pieces = []
+    for n, (form, space) in enumerate(zip(forms, spaces)):
+        space_before = FORMAT.sub("", space.before) if n else ""
+        space_after = " " if space.after is None else FORMAT.sub("", space.after)
+        pieces += [space_before, form, space_after]
+    joined = "".join(pieces)
+    if form_of(joined).split() == text.split():
         return spaces
-    found, place = list(spaces), 0
+    corrected, place = list(spaces), 0
     for n, form in enumerate(forms):
         begin = place
-        while place < len(said) and said[place].isspace():
+        while place < len(text) and text[place].isspace():
             place += 1
-        if not said.startswith(form, place):
+        if not text.startswith(form, place):
             break
-        if n and (before := found[n - 1].after) is not None and (before == "") == (place > begin):
+        if (
+            n
+            and (before := corrected[n - 1].after) is not None
+            and (before == "") == (place > begin)
+        ):
             break
         if n and place == begin:
-            found[n - 1] = spaces[n - 1]._replace(after="")
+            corrected[n - 1] = spaces[n - 1]._replace(after="")
         place += len(form)
     else:
-        if not said[place:].strip():
-            return found
+        if not text[place:].strip():
+            return corrected
     path, first, *_ = sentence.block
     token = quoted(forms[n])
-    message = f"the tokens and their SpaceAfter do not give the sentence's `# text`, from token {token} on"
+    message = (
+        "the tokens and their SpaceAfter do not give the sentence's `# text`, "
+        f"from token {token} on"
+    )
     hint = "correct the comment, the forms or SpaceAfter=No"
-    if is_same("".join(joined.split()), "".join(said.split())):
+    if is_same("".join(joined.split()), "".join(text.split())):
         message, hint = f"{message}: {SAME}", ONE_FORM
     raise DataError(path, first + sentence.rows[n], message, hint)

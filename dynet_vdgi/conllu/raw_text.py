@@ -1,10 +1,10 @@
-r"""Raw text and its tokens: places of tokens, and white space, with the escapes that CoNLL-U has for
-it.
+r"""Raw text and its tokens: places of tokens, and white space, with the escapes that CoNLL-U has
+for it.
 
-Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken, whose
-values have \s for a space, \t, \r, \n, \p for |, \\ for \, and \uXXXX for other white space. White space,
-here, includes control characters and byte-order marks, because a form cannot hold them; format characters
-between tokens are recorded with it.
+Spaces are recorded as UDPipe does: SpaceAfter=No, or SpacesAfter, SpacesBefore and SpacesInToken,
+whose values have \s for a space, \t, \r, \n, \p for |, \\ for \, and \uXXXX for other white space.
+White space, here, includes control characters and byte-order marks, because a form cannot hold
+them; format characters between tokens are recorded with it.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def check_raw(text: str, name: str, first: int = 1) -> None:
         raise DataError(name, line, "NUL byte", "a damaged or binary file, or UTF-16 text?")
     if other := raw_format(text):
         raise DataError(name, first, f"this is {other.name}, not raw text", other.remedy)
-    if found := _BEGINS_AS_CONLLU.match(text):
-        line = first + text.count("\n", 0, found.start(1))
+    if beginning := _BEGINS_AS_CONLLU.match(text):
+        line = first + text.count("\n", 0, beginning.start(1))
         remedy = "give it a name that ends in .conllu"
         if is_conllu(name):
             remedy = "it is split into words already: vdgi tag and vdgi parse take it as it is"
@@ -134,8 +134,8 @@ def _escape(character: str) -> str:
 def unescaped(value: str) -> str:
     """The text that `escaped` made a value; an unknown escape stays as it is."""
 
-    def meant(found: re.Match[str]) -> str:
-        code = found[1]
-        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPED.get(code, found[0])
+    def meant(escape: re.Match[str]) -> str:
+        code = escape[1]
+        return chr(int(code[1:], 16)) if len(code) == 5 else _ESCAPED.get(code, escape[0])
 
     return _ESCAPE.sub(meant, value) if "\\" in value else value

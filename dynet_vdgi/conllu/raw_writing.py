@@ -77,7 +77,7 @@ def _rows(
     """
     lines, number, n_tokens = [], 0, len(sentence.tokens)
     for n, ((start, end, words), begin) in enumerate(zip(sentence.tokens, nexts), 1):
-        spaces, own = text[end:begin], text[start:end]
+        spaces, token_text = text[end:begin], text[start:end]
         misc = _USUAL.get(spaces) or f"SpacesAfter={escaped(spaces)}"
         if n == n_tokens and is_last and spaces == " ":  # which would not be expected there
             misc = "SpacesAfter=\\s"
@@ -85,8 +85,8 @@ def _rows(
             misc = at_end
         notes = [f"SpacesBefore={escaped(before)}"] if n == 1 and before else []
         notes += [misc] if misc != "_" else []
-        if (form := to_form(own)) != own:
-            notes.append(f"SpacesInToken={escaped(own)}")
+        if (form := to_form(token_text)) != token_text:
+            notes.append(f"SpacesInToken={escaped(token_text)}")
         misc = "|".join(notes) or "_"
         if len(words) > 1:
             lines.append(

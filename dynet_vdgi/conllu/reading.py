@@ -69,10 +69,10 @@ def read(
     `path` may end in `.gz` or be `-` (standard input). Each sentence keeps its lines in `source`.
     `heads` says what column 7 must hold:
 
-    * "optional": a valid tree with one root, or no tree: `_` for all words of a sentence, for some, or 0 for
-      all (`heads` is then None; the last two cases are reported to `on_repair`);
-    * "partial": as "optional", but a tree may lack the heads of some words, which become FREE; the given
-      heads form no cycle, and at most one of them is 0;
+    * "optional": a valid tree with one root, or no tree: `_` for all words of a sentence, for some,
+      or 0 for all (`heads` is then None; the last two cases are reported to `on_repair`);
+    * "partial": as "optional", but a tree may lack the heads of some words, which become FREE;
+      the given heads form no cycle, and at most one of them is 0;
     * "required": a valid tree with one root;
     * "unchecked": numbers, of which no tree need be possible (`conllu.tree_faults` says why not),
       or `_`, which is FREE; `heads` is None if all are `_`;
@@ -93,10 +93,10 @@ def read(
     Raises: `DataError`, with line number, for the first fault in form; also for a file without
     sentences.
     """
-    return checked(items(path), heads, tags, on_error, on_repair)
+    return checked_sentences(items(path), heads, tags, on_error, on_repair)
 
 
-def checked(
+def checked_sentences(
     items: Iterable[Block | DataError],
     heads: HeadPolicy,
     tags: str,
@@ -105,7 +105,7 @@ def checked(
 ) -> Iterator[Sentence]:
     """The sentences of blocks, with the faults and repairs among them; arguments and errors as of
     `read`."""
-    told: set[str] = set()
+    reported: set[str] = set()
     feats: list[FeatsFault] = []
     for item in items:
         repairs: list[DataError] = []
@@ -131,8 +131,8 @@ def checked(
             if is_other_format(fault.message):  # each further line is a fault
                 return
         for repair in repairs:
-            if repair.message not in told:
-                told.add(repair.message)
+            if repair.message not in reported:
+                reported.add(repair.message)
                 on_repair(repair)
     if feats and on_error is not None:
         first, n_more = feats[0], len(feats) - 1
@@ -155,22 +155,22 @@ def sentence_of(
         check, lines, tags, has_feats
     )
     tree = None if heads == "ignored" else tree_of(check, texts, rows, heads, on_repair)
-    universal = tuple(map(sys.intern, upos))
-    if "_" in universal and tags != KNOWN:
+    upos_tags = tuple(map(sys.intern, upos))
+    if "_" in upos_tags and tags != KNOWN:
         hint = f"{_BY_XPOS}, here and below"
-        on_repair(check.repair(rows[universal.index("_")], "column 4 (UPOS) is missing", hint))
-        told = ["PUNCT" if is_punctuation(tag) else "_" for tag in xpos]
-        universal = tuple([known if known != "_" else said for known, said in zip(universal, told)])
+        on_repair(check.repair(rows[upos_tags.index("_")], "column 4 (UPOS) is missing", hint))
+        marks = ["PUNCT" if is_punctuation(tag) else "_" for tag in xpos]
+        upos_tags = tuple([tag if tag != "_" else mark for tag, mark in zip(upos_tags, marks)])
     return Sentence(
         tuple(forms),
-        tuple(map(sys.intern, xpos)) if by_xpos else universal,
+        tuple(map(sys.intern, xpos)) if by_xpos else upos_tags,
         tree,
         Source(name, first, tuple(lines), tuple(rows), extra),
-        universal if by_xpos else (),
-        _known(lemmas),
-        _known(xpos),
-        _known(feats) if has_feats else (),
-        _known(deprels) if tree else (),
+        upos_tags if by_xpos else (),
+        _interned(lemmas),
+        _interned(xpos),
+        _interned(feats) if has_feats else (),
+        _interned(deprels) if tree else (),
         soft=soft,
     )
 
@@ -181,8 +181,8 @@ def decoded_sentence_of(block: Block, heads: HeadPolicy, tags: str, on_repair: O
     Raises: `DataError`, as `sentence_of`, and for such bytes.
     """
     for row, line in enumerate(block.lines):
-        if not line.isascii() and (found := _UNDECODED.search(line)):
-            message = f"byte 0x{ord(found[0]) - 0xDC00:02x} is not UTF-8"
+        if not line.isascii() and (byte := _UNDECODED.search(line)):
+            message = f"byte 0x{ord(byte[0]) - 0xDC00:02x} is not UTF-8"
             raise DataError(block.path, block.line + row, message, "save the file as UTF-8")
     return sentence_of(block, heads, tags, on_repair)
 
@@ -210,7 +210,7 @@ def _columns(
     return list(zip(*words)), rows
 
 
-def _known(column: Sequence[str]) -> tuple[str, ...]:
+def _interned(column: Sequence[str]) -> tuple[str, ...]:
     """A column whose equal entries share memory; empty if no word has an entry."""
     if column[0] == "_" and column.count("_") == len(column):
         return ()
@@ -227,15 +227,22 @@ def tree_of(
     """The heads if they form a tree with one root; None where heads may be missing, all or some,
     and are."""
     n_words, n_missing = len(texts), texts.count("_")
-    known = [number for number in map(_SMALL_NUMBERS.get, texts) if number is not None]
-    if len(known) == n_words and known.count(0) == 1 and max(known) <= n_words and not cycle(known):
-        return tuple(known)
+    small_numbers = [number for number in map(_SMALL_NUMBERS.get, texts) if number is not None]
+    if (
+        len(small_numbers) == n_words
+        and small_numbers.count(0) == 1
+        and max(small_numbers) <= n_words
+        and not cycle(small_numbers)
+    ):
+        return tuple(small_numbers)
     if policy == "unchecked" and n_missing == n_words:
         return None
     if policy == "unchecked":
         pairs = zip(rows, texts)
-        found = [FREE if text == "_" else _number(block, row, text, n_words) for row, text in pairs]
-        return tuple(found)
+        circle = [
+            FREE if text == "_" else _number(block, row, text, n_words) for row, text in pairs
+        ]
+        return tuple(circle)
     if n_missing:
         row = rows[texts.index("_")]
         if policy == "required":
@@ -270,8 +277,8 @@ def tree_of(
         roots = [word for word, head in enumerate(heads, 1) if head == 0]
         message = f"{n_roots} roots: words {listed(roots)}"
         raise block.fault(rows[roots[1] - 1], message, "exactly one word must have HEAD 0")
-    if found := cycle(heads):
-        raise block.fault(rows[found[0] - 1], f"cycle of heads through words {listed(found)}")
+    if circle := cycle(heads):
+        raise block.fault(rows[circle[0] - 1], f"cycle of heads through words {listed(circle)}")
     return tuple(heads)
 
 

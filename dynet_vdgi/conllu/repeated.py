@@ -10,16 +10,18 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def superseded(groups: Sequence[Sequence[T]], words_of: Callable[[T], Hashable]) -> list[list[T]]:
+def without_superseded(
+    groups: Sequence[Sequence[T]], words_of: Callable[[T], Hashable]
+) -> list[list[T]]:
     """The sentences of each group that do not come again, with the same words, in a later group.
 
     Each sentence of a later group takes the place of one, so a sentence that occurs more often in a
     text than among its corrected trees keeps its other occurrences; within a group all stay.
 
-    >>> superseded([["Yes", "Yes", "No"], ["Yes", "Perhaps"]], str.lower)
+    >>> without_superseded([["Yes", "Yes", "No"], ["Yes", "Perhaps"]], str.lower)
     [['Yes', 'No'], ['Yes', 'Perhaps']]
     """
-    kept: list[list[T]] = []
+    remaining: list[list[T]] = []
     later: Counter[Hashable] = Counter()
     for group in reversed(groups):
         keys = [words_of(sentence) for sentence in group]
@@ -29,6 +31,6 @@ def superseded(groups: Sequence[Sequence[T]], words_of: Callable[[T], Hashable])
                 left[key] -= 1
             else:
                 rest.append(sentence)
-        kept.insert(0, rest)
+        remaining.insert(0, rest)
         later |= Counter(keys)
-    return kept
+    return remaining

@@ -51,8 +51,8 @@ def sent_id_of(lines: Iterable[str]) -> str | None:
     for line in lines:
         if not line.startswith("#"):
             break
-        if found := _SENT_ID.fullmatch(line):
-            return found[1]
+        if match := _SENT_ID.fullmatch(line):
+            return match[1]
     return None
 
 
@@ -65,10 +65,11 @@ class Sentence:
     universal tags if `tags` are others, and determines punctuation; it is empty if `tags` are
     universal.
 
-    The columns below `upos` are empty if nothing is known for any word; otherwise they have one entry a word,
-    "_" if it is unknown. `feats` are as in the file, `Name=Value|Name=Value`. `gaps` records the removed
-    punctuation: n + 1 strings, the forms (joined by spaces) before each word and after the last one, "" for
-    none; it is empty if nothing was removed. `soft` says how sure a tagger was of the tags that it chose.
+    The columns below `upos` are empty if nothing is known for any word; otherwise they have one
+    entry a word, "_" if it is unknown. `feats` are as in the file, `Name=Value|Name=Value`. `gaps`
+    records the removed punctuation: n + 1 strings, the forms (joined by spaces) before each word
+    and after the last one, "" for none; it is empty if nothing was removed. `soft` says how sure a
+    tagger was of the tags that it chose.
     """
 
     forms: tuple[str, ...]
@@ -92,13 +93,15 @@ class Sentence:
             or (self.heads is not None and len(self.heads) != n)
             or any(column and len(column) != n for column in others)
         ):
-            names = "tags", "heads", "upos", "lemmas", "xpos", "feats", "deprels"
-            wrong = [name for name in names if len(getattr(self, name) or ()) not in (0, n)] or [
-                "tags"
-            ]
-            raise UsageError(
-                f"{wrong[0]}: {len(getattr(self, wrong[0]))} for {n} words: {self.forms!r:.60}"
+            wrong = (
+                "tags"  # if no column has a wrong number of entries, it is tags that are missing
             )
+            for name in ("tags", "heads", "upos", "lemmas", "xpos", "feats", "deprels"):
+                if len(getattr(self, name) or ()) not in (0, n):
+                    wrong = name
+                    break
+            n_entries = len(getattr(self, wrong))
+            raise UsageError(f"{wrong}: {n_entries} for {n} words: {self.forms!r:.60}")
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -124,7 +127,8 @@ class Sentence:
         `feats`, `xpos`: these columns; `forms`: forms, which become "_", and lemmas; `punctuation`:
         `gaps`.
 
-        >>> Sentence(("A", "dog"), ("DET", "NOUN"), feats=("_", "Number=Sing")).ignoring(["forms"]).forms
+        >>> sentence = Sentence(("A", "dog"), ("DET", "NOUN"), feats=("_", "Number=Sing"))
+        >>> sentence.ignoring(["forms"]).forms
         ('_', '_')
         """
         if not known:

@@ -32,7 +32,7 @@ class SoftTags:
         """Those of the tags alone."""
         return SoftTags(self.tags, self.chances, (), self.expected[:, :0])
 
-    def settled(self, given: Iterable[tuple[int, str, str]]) -> SoftTags:
+    def with_certain_tags(self, given: Iterable[tuple[int, str, str]]) -> SoftTags:
         """These, but the given words, by place, UPOS and FEATS, are certain."""
         words = [
             (place, tag, [f for f in feats.split("|") if "=" in f]) for place, tag, feats in given
@@ -40,15 +40,18 @@ class SoftTags:
         if not words:
             return self
         tags = tuple(dict.fromkeys([*self.tags, *(tag for _, tag, _ in words)]))
-        features = tuple(dict.fromkeys([*self.features, *(f for _, _, its in words for f in its)]))
+        names = dict.fromkeys(self.features)
+        for _, _, word_features in words:
+            names.update(dict.fromkeys(word_features))
+        features = tuple(names)
         chances = np.zeros((len(self.chances), len(tags)), np.float32)
         expected = np.zeros((len(self.chances), len(features)), np.float32)
         chances[:, : len(self.tags)], expected[:, : len(self.features)] = (
             self.chances,
             self.expected,
         )
-        for place, tag, its in words:
+        for place, tag, word_features in words:
             chances[place] = expected[place] = 0
             chances[place, tags.index(tag)] = 1
-            expected[place, [features.index(f) for f in its]] = 1
+            expected[place, [features.index(f) for f in word_features]] = 1
         return SoftTags(tags, chances, features, expected)

@@ -32,6 +32,7 @@ def is_punctuation(tag: str) -> bool:
 
 
 def ud_version(tags: Container[str]) -> str:
-    """The UD version of the tags, judged by the tag for coordinating conjunctions; "" if neither."""
+    """The UD version of the tags, judged by the tag for coordinating conjunctions; "" if
+    neither."""
     old, new = "CONJ" in tags, "CCONJ" in tags
     return "" if old == new else "UD 1" if old else "UD 2"

@@ -26,10 +26,10 @@ def cycle(heads: Sequence[int]) -> list[int]:
             visit[word] = start
             word = above[word]
         if visit[word] == start:
-            found = [word]
-            while heads[found[-1] - 1] != word:
-                found.append(heads[found[-1] - 1])
-            return sorted(found)
+            circle = [word]
+            while heads[circle[-1] - 1] != word:
+                circle.append(heads[circle[-1] - 1])
+            return sorted(circle)
     return []
 
 
@@ -45,37 +45,42 @@ def tree_faults(heads: Sequence[int]) -> list[TreeFault]:
 
     No word is in two faults.
 
-    >>> [fault.text for fault in tree_faults([0, 2, 0, 9, FREE])]
-    ['HEAD 9 of word 4 is outside the sentence (1..5)', 'word 2 is its own head', '2 roots: words 1, 3']
+    >>> for fault in tree_faults([0, 2, 0, 9, FREE]):
+    ...     print(fault.words, fault.text)
+    (4,) HEAD 9 of word 4 is outside the sentence (1..5)
+    (2,) word 2 is its own head
+    (1, 3) 2 roots: words 1, 3
     """
     n = len(heads)
-    rest, found = list(heads), []
+    rest, faults = list(heads), []
     for word, head in enumerate(heads, 1):
         if head > n:
             text = f"HEAD {head} of word {word} is outside the sentence (1..{n})"
-            found.append(TreeFault((word,), text))
+            faults.append(TreeFault((word,), text))
     for word, head in enumerate(heads, 1):
         if head == word:
-            found.append(TreeFault((word,), f"word {word} is its own head"))
+            faults.append(TreeFault((word,), f"word {word} is its own head"))
     roots = tuple([word for word, head in enumerate(heads, 1) if head == 0])
     if len(roots) > 1:
-        found.append(TreeFault(roots, f"{len(roots)} roots: words {listed(roots)}"))
-    for fault in found:
+        faults.append(TreeFault(roots, f"{len(roots)} roots: words {listed(roots)}"))
+    for fault in faults:
         for word in fault.words:
             rest[word - 1] = FREE
     while circle := cycle(rest):
-        found.append(TreeFault(tuple(circle), f"cycle of heads through words {listed(circle)}"))
+        faults.append(TreeFault(tuple(circle), f"cycle of heads through words {listed(circle)}"))
         for word in circle:
             rest[word - 1] = FREE
-    return found
+    return faults
 
 
 def renumbered(text: str, places: Mapping[str, str]) -> str:
     """The text of a fault with other numbers of its words; words missing from `places` are left
     out.
 
-    >>> renumbered("2 roots: words 1, 3", {"1": "1", "3": "4"}), renumbered("word 2 is its own head", {"2": "5"})
-    ('2 roots: words 1, 4', 'word 5 is its own head')
+    >>> renumbered("2 roots: words 1, 3", {"1": "1", "3": "4"})
+    '2 roots: words 1, 4'
+    >>> renumbered("word 2 is its own head", {"2": "5"})
+    'word 5 is its own head'
     """
 
     def changed(match: re.Match[str]) -> str:

@@ -1,6 +1,12 @@
 """Tags and words as integers.
 
 Tag and word ids start at 1; 0 is the unknown tag or word. The decoder can generate only known tags.
+
+>>> tags = ("DET", "NOUN")
+>>> sentences = [Sentence(("The", "dog"), tags), Sentence(("the", "cat"), tags)]
+>>> vocabulary = build_vocabulary(sentences, lexicalised=True, min_freq=2)
+>>> vocabulary.words, vocabulary.encode(("The", "bird"), tags)
+(('the',), Encoded(tags=(1, 2), words=(1, 0)))
 """
 
 from __future__ import annotations
@@ -61,9 +67,10 @@ class Vocabulary:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `from_json` reads."""
-        own = asdict(self)
+        fields = asdict(self)
         return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in own.items()
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in fields.items()
         }
 
     @classmethod
@@ -83,8 +90,8 @@ class Vocabulary:
                     f"the model file is damaged: vocabulary: one of the {name} is there twice"
                 )
         if stored.classes and len(stored.classes) != len(stored.words) + 1:
-            found = f"{len(stored.classes)} classes for {len(stored.words)} words"
-            raise ModelError(f"the model file is damaged: vocabulary: {found}")
+            numbers = f"{len(stored.classes)} classes for {len(stored.words)} words"
+            raise ModelError(f"the model file is damaged: vocabulary: {numbers}")
         return stored
 
 
@@ -99,8 +106,8 @@ def build_vocabulary(
         tags.update(sentence.tags)
         if lexicalised:
             words.update(form.lower() if lowercase else form for form in sentence.forms)
-    kept = sorted(
+    frequent = sorted(
         (word for word, times in words.items() if times >= min_freq),
         key=lambda word: (-words[word], word),
     )
-    return Vocabulary(tuple(sorted(tags)), tuple(kept), lowercase)
+    return Vocabulary(tuple(sorted(tags)), tuple(frequent), lowercase)

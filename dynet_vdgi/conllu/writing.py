@@ -11,7 +11,7 @@ from dynet_vdgi.conllu.blocks import warn
 from dynet_vdgi.conllu.corpus import Sentences, sentences_of
 from dynet_vdgi.conllu.extra_columns import with_headers
 from dynet_vdgi.conllu.faults import BlockCheck, fault_of_value, ignores_feats
-from dynet_vdgi.conllu.guess_marks import without_stale
+from dynet_vdgi.conllu.guess_marks import without_stale_notes
 from dynet_vdgi.conllu.reading import HeadPolicy, tree_of
 from dynet_vdgi.conllu.sentence import Sentence, Source
 from dynet_vdgi.conllu.tree_faults import FREE
@@ -29,7 +29,8 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
     Raises: `UsageError` when `heads` or `deprels` do not fit the sentence, or a column has a value
     that CoNLL-U cannot hold.
 
-    >>> print(render(Sentence(("dogs", "bark"), ("NOUN", "VERB")), [2, 0]).replace("\\t", " ").strip())
+    >>> block = render(Sentence(("dogs", "bark"), ("NOUN", "VERB")), [2, 0])
+    >>> print(block.replace("\\t", " ").strip())
     1 dogs _ NOUN _ _ 2 dep _ _
     2 bark _ VERB _ _ 0 root _ _
     """
@@ -40,7 +41,7 @@ def render(sentence: Sentence, heads: Sequence[int], deprels: Sequence[str] | No
         deprels = root_and_dep(heads)
     elif len(deprels) != n_words:
         raise UsageError(f"{len(deprels)} relations for a sentence of {n_words} words")
-    return _text(sentence, list(map(str, heads)), deprels)
+    return _block_with_tree(sentence, list(map(str, heads)), deprels)
 
 
 def root_and_dep(heads: Sequence[int]) -> tuple[str, ...]:
@@ -48,9 +49,9 @@ def root_and_dep(heads: Sequence[int]) -> tuple[str, ...]:
     return tuple(["_" if head == FREE else "dep" if head else "root" for head in heads])
 
 
-def _text(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> str:
+def _block_with_tree(sentence: Sentence, heads: Sequence[str], deprels: Sequence[str]) -> str:
     source = sentence.source or _minimal_source(sentence)
-    deprels = _checked(8, deprels)
+    deprels = _checked_column(8, deprels)
     lines = list(source.lines)
     for row, head, deprel in zip(source.rows, heads, deprels):
         columns = lines[row].split("\t", 8)
@@ -70,20 +71,20 @@ def _minimal_source(sentence: Sentence) -> Source:
     nothing = "_" * len(sentence)
     xpos = sentence.tags if sentence.upos else sentence.xpos
     columns = zip(
-        _checked(2, sentence.forms),
-        _checked(3, sentence.lemmas or nothing),
-        _checked(4, sentence.upos or sentence.tags),
-        _checked(5, xpos or nothing),
-        _checked(6, sentence.feats or nothing),
+        _checked_column(2, sentence.forms),
+        _checked_column(3, sentence.lemmas or nothing),
+        _checked_column(4, sentence.upos or sentence.tags),
+        _checked_column(5, xpos or nothing),
+        _checked_column(6, sentence.feats or nothing),
     )
     lines = [
-        "\t".join((str(number), *known, "_", "_", "_", "_"))
-        for number, known in enumerate(columns, 1)
+        "\t".join((str(number), *values, "_", "_", "_", "_"))
+        for number, values in enumerate(columns, 1)
     ]
     return Source("<sentence>", 1, tuple(lines), tuple(range(len(lines))))
 
 
-def _checked(number: int, values: Sequence[str]) -> Sequence[str]:
+def _checked_column(number: int, values: Sequence[str]) -> Sequence[str]:
     """The values of a column, "_" for "" but in FORM. Raises: UsageError, the reader would refuse
     one."""
     if "" in values and number != 2:
@@ -132,7 +133,8 @@ def with_columns(
 
     Raises: UsageError, CoNLL-U cannot hold a value.
     """
-    lemmas, upos, xpos, feats = map(_checked, range(3, 7), (lemmas, upos, xpos, feats))
+    lemmas, upos = _checked_column(3, lemmas), _checked_column(4, upos)
+    xpos, feats = _checked_column(5, xpos), _checked_column(6, feats)
     source = sentence.source
     if source is not None:
         lines = list(source.lines)
@@ -142,21 +144,23 @@ def with_columns(
                 columns = (*columns[:3], there)
             lines[row] = "\t".join((number, form, *columns, rest))
         source = replace(source, lines=tuple(lines))
-    known = [
-        tuple(each) if any(value != "_" for value in each) else () for each in (lemmas, xpos, feats)
-    ]
     return replace(
         sentence,
         tags=tuple(upos),
         upos=(),
-        lemmas=known[0],
-        xpos=known[1],
-        feats=known[2],
+        lemmas=_filled_column(lemmas),
+        xpos=_filled_column(xpos),
+        feats=_filled_column(feats),
         source=source,
     )
 
 
-def unchanged(sentence: Sentence) -> str:
+def _filled_column(values: Sequence[str]) -> tuple[str, ...]:
+    """The column of a sentence; () if no word has a value."""
+    return tuple(values) if any(value != "_" for value in values) else ()
+
+
+def block_of(sentence: Sentence) -> str:
     """The sentence's block unchanged: with its heads and relations if it has heads, else as it was
     read.
 
@@ -170,14 +174,14 @@ def unchanged(sentence: Sentence) -> str:
     if sentence.heads is not None:
         heads = ["_" if head == FREE else str(head) for head in sentence.heads]
         columns = [source.lines[row].split("\t", 8)[6:8] for row in source.rows]
-        deprels = sentence.deprels or [deprel for _, deprel in columns]
-        if [head for head, _ in columns] != heads or [deprel for _, deprel in columns] != list(
-            deprels
-        ):
+        heads_of_source = [head for head, _ in columns]
+        deprels_of_source = [deprel for _, deprel in columns]
+        deprels = sentence.deprels or deprels_of_source
+        if heads != heads_of_source or list(deprels) != deprels_of_source:
             policy: HeadPolicy = "partial" if "_" in heads else "required"
             tree_of(BlockCheck(source.path, source.line), heads, source.rows, policy, warn)
-            fresh = without_stale(sentence, sentence.heads, deprels)
-            return _text(fresh, heads, sentence.deprels or root_and_dep(sentence.heads))
+            fresh = without_stale_notes(sentence, sentence.heads, deprels)
+            return _block_with_tree(fresh, heads, sentence.deprels or root_and_dep(sentence.heads))
     return "\n".join(source.lines) + "\n\n"
 
 
@@ -205,8 +209,9 @@ def write(sentences: Sentences, output: AnyPath | TextIO) -> int:
         raise UsageError(
             f"output={output!r:.60}: a path or an open text file is expected"
         ) from None
-    number = 0
-    texts = ((unchanged(each), each.source.extra if each.source else ()) for each in sentences)
-    for number, text in enumerate(with_headers(texts), 1):  # noqa: B007 - the last one is the result
+    n_sentences = 0
+    texts = ((block_of(each), each.source.extra if each.source else ()) for each in sentences)
+    for text in with_headers(texts):
         output.write(text)
-    return number
+        n_sentences += 1
+    return n_sentences

@@ -3,8 +3,8 @@
 F1 says how many sentences, tokens and words both have; see `raw_scores`. Each further figure is
 over the words that both have, and of these the ones with a value in both files:
   share  how many of them have the same value
-  kappa  Cohen's: (p - e) / (1 - e), where p is the share, and e the share that two people would reach who
-         choose at random, each value as often as they did (Cohen 1960)
+  kappa  Cohen's: (p - e) / (1 - e), where p is the share, and e the share that two people would
+         reach who choose at random, each value as often as they did (Cohen 1960)
 Relations are compared without subtypes and whatever the heads. UAS and LAS are the shares of the
 same heads, and of the same heads and relations.
 """
@@ -55,7 +55,14 @@ class Pairings:
 
     @property
     def kappa(self) -> float:
-        """Cohen's kappa; NaN over nothing, and where both use one and the same value only."""
+        """Cohen's kappa; NaN over nothing, and where both use one and the same value only.
+
+        >>> pairings = Pairings()
+        >>> for pair in [("NOUN", "NOUN"), ("VERB", "VERB"), ("NOUN", "VERB"), ("NOUN", "NOUN")]:
+        ...     pairings.add(pair[0] == pair[1], pair)
+        >>> pairings.kappa  # the same in 3 of 4 words, by chance in 1 of 2
+        0.5
+        """
         sides = Counter[str](), Counter[str]()
         for pair, times in self.pairs.items():
             for side, value in zip(sides, pair):
@@ -107,11 +114,11 @@ class Agreement:
         """Ready for JSON: shares from 0 to 1, null over nothing."""
 
         def figure(*values: float | None) -> dict[str, float | None]:
-            known = [None if value is None or math.isnan(value) else value for value in values]
-            return dict(zip(("same", "first", "second", "share", "kappa"), known))
+            finite = [None if value is None or math.isnan(value) else value for value in values]
+            return dict(zip(("same", "first", "second", "share", "kappa"), finite))
 
         figures = {
-            name: figure(s.right, s.gold, s.found, s.f1, None) for name, s in self.f1.items()
+            name: figure(s.right, s.gold, s.system, s.f1, None) for name, s in self.f1.items()
         }
         for name, one in self.counts.items():
             kappa = one.kappa if name in _WITH_KAPPA else None
@@ -129,7 +136,7 @@ class Agreement:
         """All figures as text, with so many sentences and confusions of each column."""
         f1 = [["", "both", "first", "second", "F1"]]
         for name, score in self.f1.items():
-            numbers = map(str, (score.right, score.gold, score.found))
+            numbers = map(str, (score.right, score.gold, score.system))
             f1.append([name, *numbers, f"{100 * score.f1:.2f}"])
         shares = [["", "same", "words", "%", "kappa"]]
         for name, one in self.counts.items():
@@ -154,7 +161,7 @@ class Agreement:
             parts.append(
                 f"{count(len(self.unlike), 'sentence')} with differences, the most different first:"
             )
-            parts += [_described(unlike) for unlike in self.unlike[:worst]]
+            parts += [_line_of(unlike) for unlike in self.unlike[:worst]]
         return "\n\n".join(parts)
 
 
@@ -170,16 +177,17 @@ def agreement(files: TwoFiles, *, punctuation: bool = True) -> Agreement:
     counts = {name: Pairings() for name in TITLES}
     unlike = []
     for stretch in files.stretches():
-        kept = [pair for pair in stretch.pairs if punctuation or not files.is_punctuation(pair)]
-        found = _differences(files, stretch, kept, counts)
-        if found.differing:
-            unlike.append(found)
+        pairs = [pair for pair in stretch.pairs if punctuation or not files.is_punctuation(pair)]
+        differences = _differences(files, stretch, pairs, counts)
+        if differences.differing:
+            unlike.append(differences)
     if not any(":" in value for pair in counts["subtype"].pairs for value in pair):
         del counts["subtype"]
-    unlike.sort(key=lambda found: -found.differing)
+    unlike.sort(key=lambda each: -each.differing)
     without = "" if punctuation else ", without punctuation"
     note = (
-        f"words: those in both files{without} that have a value in both. kappa: Cohen's, over these words; "
+        f"words: those in both files{without} that have a value in both. "
+        "kappa: Cohen's, over these words; "
         "relations are compared without subtypes, whatever the heads. DEPS, empty nodes, MISC and "
         "comments are not compared."
     )
@@ -222,7 +230,7 @@ def _differences(
     )
 
 
-def _described(unlike: Unlike) -> str:
+def _line_of(unlike: Unlike) -> str:
     name = f" ({unlike.sent_id})" if unlike.sent_id else ""
     what = ", ".join(
         f"{TITLES.get(key, key).partition(' (')[0]} {n}" for key, n in unlike.by_column.items()

@@ -7,8 +7,8 @@ two are micro-averages over words, in which the root arc counts like any other:
   root  share of sentences whose predicted root words are exactly the gold ones
 If both sides have relations, two more scores over words compare universal relations without
 subtypes:
-  las      head and relation are right; under the protocol every_word, dda and las are the official scorer's
-           (CoNLL 2018) UAS and LAS
+  las      head and relation are right; under the protocol every_word, dda and las are the
+           official scorer's (CoNLL 2018) UAS and LAS
   labels   the relation is right, whatever the head
 """
 
@@ -27,7 +27,7 @@ from dynet_vdgi.conllu.deprels import are_labels
 from dynet_vdgi.conllu.protocols import STANDARD, Protocol, scoring_protocol
 from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.errors import UsageError, check_kind
-from dynet_vdgi.evaluation.pairing import Parsed, check_tree, gold_heads, matched, under
+from dynet_vdgi.evaluation.pairing import Parsed, check_tree, gold_heads, matched, scored_pair
 from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.messages import count
@@ -141,7 +141,10 @@ def _is_right_undirected(right_heads: Sequence[int], dependent: int, predicted_h
 def score_sentence(
     gold: Sentence, predicted: Sequence[int], relations: Sequence[str] | None = None
 ) -> SentenceTally:
-    """Scores of one tree. Raises: DataError without gold heads; ValueError if the lengths differ."""
+    """Scores of one tree.
+
+    Raises: DataError without gold heads; ValueError if the lengths differ.
+    """
     right_heads = gold_heads(gold)
     directed = undirected = 0
     for dependent, (right_head, head) in enumerate(zip(right_heads, predicted, strict=True), 1):
@@ -178,10 +181,10 @@ LABEL_MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {
 class Evaluation:
     """All figures of one system on one treebank; its printed form names the protocol first.
 
-    `by_length[m]` is over sentences of at most m words (None: all); `total` and the break-downs are over all
-    sentences. `significance` needs the number of right heads and of all words of each sentence,
-    `per_sentence`, and, if relations were scored, of words whose head and relation are right, `labelled`.
-    `is_ud2`: the gold trees have tags or relations that UD 1 lacks.
+    `by_length[m]` is over sentences of at most m words (None: all); `total` and the break-downs
+    are over all sentences. `significance` needs the number of right heads and of all words of each
+    sentence, `per_sentence`, and, if relations were scored, of words whose head and relation are
+    right, `labelled`. `is_ud2`: the gold trees have tags or relations that UD 1 lacks.
     """
 
     protocol: Protocol
@@ -312,7 +315,7 @@ def paired(
         number += 1
         check_tree(both[0], both[0].heads or (), f"gold sentence {number}")
         check_tree(both[0], both[1].heads, f"sentence {number} of the prediction")
-        left = under(protocol, *both)
+        left = scored_pair(protocol, *both)
         if left is not None:
             sentences.append(left[0])
             predicted.append(left[1])
@@ -382,15 +385,15 @@ class GoldTrees:
             if relations and are_labels(s.deprels for s in self.sentences)
             else repeat(None)
         )
-        for (sentence, heads), found in zip(trees, labels):
-            tally = score_sentence(sentence, heads, found)
+        for (sentence, heads), tree_relations in zip(trees, labels):
+            tally = score_sentence(sentence, heads, tree_relations)
             tallies.append(tally)
             for max_len in by_length:
                 if max_len is None or len(sentence) <= max_len:
                     by_length[max_len] += tally
             bands[_band(len(sentence), _LENGTHS)] += tally
         tables = {
-            name: _over_words(trees, *its) for name, its in _keys(rules).items() if name in by
+            name: _over_words(trees, *keys) for name, keys in _keys(rules).items() if name in by
         }
         tables["length"] = bands
         labelled = tuple(tally.labelled for tally in tallies if tally.labelled is not None)
@@ -413,7 +416,7 @@ def _band(number: int, bands: Sequence[tuple[str, float]]) -> str:
 def _keys(rules: RuleSet | None) -> dict[str, tuple[KeyOf, Sequence[str]]]:
     """The break-downs over words: each word's key, and all keys in order; (): the most frequent
     first."""
-    found: dict[str, tuple[KeyOf, Sequence[str]]] = {
+    break_downs: dict[str, tuple[KeyOf, Sequence[str]]] = {
         "tag": (lambda head, tag, distance: tag, ()),
         "pair": (lambda head, tag, distance: f"{head}>{tag}", ()),
         "distance": (
@@ -423,12 +426,14 @@ def _keys(rules: RuleSet | None) -> dict[str, tuple[KeyOf, Sequence[str]]]:
     }
     if rules is not None:
         names = [">".join(pair) for pair in rules.pairs()]
-        known = frozenset(names)
-        found["rule"] = (
-            lambda head, tag, distance: pair if (pair := f"{head}>{tag}") in known else _NO_RULE,
+        rule_pairs = frozenset(names)
+        break_downs["rule"] = (
+            lambda head, tag, distance: (
+                pair if (pair := f"{head}>{tag}") in rule_pairs else _NO_RULE
+            ),
             [*names, _NO_RULE],
         )
-    return found
+    return break_downs
 
 
 def _over_words(
@@ -440,9 +445,9 @@ def _over_words(
         right_heads, tags = gold_heads(sentence), ("ROOT", *sentence.tags)
         for word, (right_head, head) in enumerate(zip(right_heads, predicted), 1):
             key = key_of(tags[right_head], tags[word], abs(right_head - word) if right_head else 0)
-            its = counts.setdefault(key, [0, 0, 0])
-            its[0] += 1
-            its[1] += right_head == head
-            its[2] += _is_right_undirected(right_heads, word, head)
+            tally = counts.setdefault(key, [0, 0, 0])
+            tally[0] += 1
+            tally[1] += right_head == head
+            tally[2] += _is_right_undirected(right_heads, word, head)
     ordered = keys or sorted(counts, key=lambda key: (-counts[key][0], key))
     return {key: SentenceTally(0, *counts[key]) for key in ordered}

@@ -42,8 +42,8 @@ class Comparison:
     def note(self) -> str:
         """The scope of the intervals, for readers."""
         text = (
-            f"{_LEVEL} intervals: bootstrap over the sentences, {self.draws} draws; they cover the choice of "
-            "test sentences, not another training run"
+            f"{_LEVEL} intervals: bootstrap over the sentences, {self.draws} draws; "
+            "they cover the choice of test sentences, not another training run"
         )
         if any(self.differences.values()):
             text += "; differences are to the first row, p is two-sided (paired bootstrap)"
@@ -123,11 +123,11 @@ def format_all(
             intervals = []
             for name in shown:
                 intervals.append(
-                    [name, *(_interval(found[name]) for found in comparison.intervals.values())]
+                    [name, *(_interval(by_name[name]) for by_name in comparison.intervals.values())]
                 )
             differences = []
             for name in next(iter(comparison.differences.values())):
-                gaps = [found[name] for found in comparison.differences.values()]
+                gaps = [by_name[name] for by_name in comparison.differences.values()]
                 cells = [f"{_signed(gap.estimate)} {p_text(gap.p)}".strip() for gap in gaps]
                 differences.append([name, *cells])
             tables.append(TextTable([f"{_LEVEL} interval", *lengths], intervals))

@@ -17,7 +17,7 @@ from dynet_vdgi.drawing.svg import svg_document
 from dynet_vdgi.drawing.terminal import text
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation.attachment import score_sentence
-from dynet_vdgi.evaluation.pairing import Predicted, matched, under
+from dynet_vdgi.evaluation.pairing import Predicted, matched, scored_pair
 from dynet_vdgi.relations.ud_relations import relation_of
 from dynet_vdgi.system.files import atomic_writer
 from dynet_vdgi.system.messages import plain
@@ -35,7 +35,7 @@ class Drawing:
         self.trees = tuple(trees)
 
     def text(self, width: int = TEXT_WIDTH, *, colour: bool = False) -> str:
-        """Drawn with characters, each tree under its caption, in lines of at most `width` columns."""
+        """The trees in characters, each under its caption, in lines of at most `width` columns."""
         return "\n\n".join(tree_text(tree, width, colour=colour) for tree in self.trees)
 
     def svg(self) -> str:
@@ -62,8 +62,8 @@ def draw(
 ) -> Drawing:
     """Draws the tree of a sentence, of several, or of a file; with gold trees, marks every arc.
 
-    The note below a tree counts the heads that `evaluate` counts under the protocol. Without gold trees, heads may be
-    missing and need not be a tree: what is wrong stands below it.
+    The note below a tree counts the heads that `evaluate` counts under the protocol. Without gold
+    trees, heads may be missing and need not be a tree: what is wrong stands below it.
 
     Raises: DataError if no sentence has heads, if one of a file that is compared has no tree, or
     differs from the gold one.
@@ -102,10 +102,10 @@ def tree_of(
     if relations and are_labels([gold.deprels]):
         arcs = zip(relations, gold.deprels, sentence.heads, gold.heads or ())
         relations = [
-            f"{own}/{plain(right)}"
-            if head == gold_head and relation_of(own) != relation_of(right)
-            else own
-            for own, right, head, gold_head in arcs
+            f"{relation}/{plain(right)}"
+            if head == gold_head and relation_of(relation) != relation_of(right)
+            else relation
+            for relation, right, head, gold_head in arcs
         ]
     return tree._replace(gold=gold.heads, note=note, relations=relations, sure=None)
 
@@ -131,7 +131,7 @@ def _several(sentences: OneOrMore, heads: HeadPolicy) -> list[Sentence]:
 def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:
     """Number of right heads and, if it differs, of those with the right relation, as `evaluate`
     counts."""
-    scored = under(protocol, gold, Predicted(tuple(sentence.heads or ()), sentence.deprels))
+    scored = scored_pair(protocol, gold, Predicted(tuple(sentence.heads or ()), sentence.deprels))
     if scored is None:
         return f"not scored under protocol {protocol.name}"
     has_relations = are_labels([gold.deprels]) and are_labels([sentence.deprels])
@@ -141,4 +141,5 @@ def _note(gold: Sentence, sentence: Sentence, protocol: Protocol) -> str:
     differ = tally.labelled not in (None, tally.directed)
     labelled = f", {tally.labelled} with their relations" if differ else ""
     removed = ", without punctuation" if protocol.removed_tags else ""
-    return f"{tally.directed} of {tally.words} heads right{labelled} (protocol {protocol.name}{removed})"
+    heads = f"{tally.directed} of {tally.words} heads right"
+    return f"{heads}{labelled} (protocol {protocol.name}{removed})"

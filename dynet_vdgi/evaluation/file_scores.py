@@ -65,10 +65,10 @@ def score_files(
     names = [Path(path).name for path in parses]
     for path, name in zip(parses, names):
         parsed = reading.read(path, heads="required", tags=tags)
-        found = evaluate(
+        evaluation = evaluate(
             sentences, parsed, protocol=protocol, max_lens=max_lens, by=by, rules=rules
         )
-        evaluations[str(path) if names.count(name) > 1 else name] = found
+        evaluations[str(path) if names.count(name) > 1 else name] = evaluation
     if baselines:
         trees = GoldTrees.of(sentences, protocol)
         if not trees.sentences:
@@ -86,7 +86,8 @@ def evaluate_baselines(
     max_lens: Sequence[int | None] = MAX_LENS,
     by: Sequence[str] = BREAKDOWNS,
 ) -> dict[str, Evaluation]:
-    """Scores of every baseline by name, as means over its draws; "rules only" uses the given table."""
+    """Scores of every baseline by name, as means over its draws; "rules only" uses the given
+    table."""
     return {
         name: mean([gold.evaluate(heads, max_lens=max_lens, by=by, rules=rules) for heads in draws])
         for name, draws in baseline_trees(gold.sentences, rules).items()

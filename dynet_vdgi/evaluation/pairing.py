@@ -27,7 +27,10 @@ Parsed = Sentence | Sequence[int]
 CHARACTERS_SHOWN = 40
 """Characters of a sentence in messages about its heads."""
 
-_SAME = "both sides must hold the same sentences in the same order; vdgi evaluate --raw scores parses of raw text"
+_SAME = (
+    "both sides must hold the same sentences in the same order; "
+    "vdgi evaluate --raw scores parses of raw text"
+)
 
 
 class Predicted(NamedTuple):
@@ -68,7 +71,7 @@ def matched(
         )
 
 
-def under(
+def scored_pair(
     protocol: Protocol, gold: Sentence, predicted: Predicted
 ) -> tuple[Sentence, Predicted] | None:
     """A gold sentence as the protocol leaves it, and the predicted tree of its words; None: not
@@ -77,13 +80,13 @@ def under(
     Only the gold side, its tags and its tree, decides which words are removed. Predicted heads are
     re-attached like the gold ones. Raises: DataError without gold heads.
     """
-    kept, positions = without_punctuation(gold, protocol.removed_tags)
-    if not len(kept) or (protocol.projective_only and not is_projective(gold_heads(kept))):
+    scored, positions = without_punctuation(gold, protocol.removed_tags)
+    if not len(scored) or (protocol.projective_only and not is_projective(gold_heads(scored))):
         return None
     relations = (
         tuple([predicted.relations[p - 1] for p in positions]) if predicted.relations else ()
     )
-    return kept, Predicted(heads_without(predicted.heads, positions), relations)
+    return scored, Predicted(heads_without(predicted.heads, positions), relations)
 
 
 def gold_heads(sentence: Sentence) -> Tree:
@@ -95,7 +98,8 @@ def gold_heads(sentence: Sentence) -> Tree:
 
 
 def _heads(parse: Parsed, number: int) -> Tree:
-    """Raises: DataError, there are none; UsageError, the argument is neither a sentence nor heads."""
+    """Raises: DataError, there are none; UsageError, the argument is neither a sentence nor
+    heads."""
     if isinstance(parse, Sentence):
         if parse.heads is None:
             path, line = _place(parse, "prediction")
@@ -122,7 +126,9 @@ def check_tree(sentence: Sentence, heads: Tree, which: str) -> None:
     except DataError as fault:
         word = f"word {fault.line}, " if re.match("HEAD [^i]", fault.message) else ""
         forms = " ".join(sentence.forms)
-        where = f"{which} ({forms if len(forms) <= CHARACTERS_SHOWN else forms[:CHARACTERS_SHOWN] + '...'})"
+        if len(forms) > CHARACTERS_SHOWN:
+            forms = forms[:CHARACTERS_SHOWN] + "..."
+        where = f"{which} ({forms})"
         raise DataError("<heads>", None, f"{where}: {word}{fault.message}", fault.hint) from None
 
 
@@ -131,9 +137,9 @@ def _check_same_words(gold: Sentence, parse: Parsed, number: int) -> None:
         return
     path, line = _place(parse, "prediction")
     if len(gold) != len(parse):
-        found = count(len(parse), "word" if isinstance(parse, Sentence) else "head")
+        n_parsed = count(len(parse), "word" if isinstance(parse, Sentence) else "head")
         message = (
-            f"sentence {number} has {found}, but {_where(gold)} has {count(len(gold), 'word')}"
+            f"sentence {number} has {n_parsed}, but {_where(gold)} has {count(len(gold), 'word')}"
         )
         is_stripped = len(parse) == len(without_punctuation(gold)[0])
         if isinstance(parse, Sentence):

@@ -1,4 +1,5 @@
-"""Published figures, from resources/published.csv, and which of them stand beside a system of ours."""
+"""Published figures, from resources/published.csv, and which of them stand beside a system of
+ours."""
 
 from __future__ import annotations
 
@@ -60,13 +61,13 @@ def model_of(systems: Mapping[str, str], models: set[str]) -> dict[str, str]:
     >>> model_of({"ours": "UniversalRules-dev", "best": "best"}, {"UnivRules"})
     {'ours': 'UnivRules', 'best': ''}
     """
-    known = {same_model(model): model for model in models}
-    found = {}
+    models_by_key = {same_model(model): model for model in models}
+    published_models = {}
     for system, name in systems.items():
-        while name and same_model(name) not in known:
+        while name and same_model(name) not in models_by_key:
             name = name.rpartition("-")[0]
-        found[system] = known.get(same_model(name), "")
-    return found
+        published_models[system] = models_by_key.get(same_model(name), "")
+    return published_models
 
 
 def read() -> list[PublishedFigure]:

@@ -18,7 +18,7 @@ import logging
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -50,8 +50,8 @@ METRICS = (
 )
 
 _UNIVERSAL = """
-PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood Tense
-Aspect Voice Evident Polarity Person Polite
+PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree VerbForm Mood
+Tense Aspect Voice Evident Polarity Person Polite
 """
 
 UNIVERSAL = frozenset(_UNIVERSAL.split())
@@ -74,12 +74,12 @@ class Score:
 
     right: int
     gold: int
-    found: int
+    system: int
 
     @property
     def precision(self) -> float:
         """From 0 to 1; 0 if there is nothing."""
-        return self.right / self.found if self.found else 0.0
+        return self.right / self.system if self.system else 0.0
 
     @property
     def recall(self) -> float:
@@ -89,7 +89,7 @@ class Score:
     @property
     def f1(self) -> float:
         """The harmonic mean of both."""
-        return 2 * self.right / (self.gold + self.found) if self.gold + self.found else 0.0
+        return 2 * self.right / (self.gold + self.system) if self.gold + self.system else 0.0
 
 
 @dataclass
@@ -183,17 +183,17 @@ def score_files(gold: AnyPath, parses: Sequence[AnyPath]) -> dict[str, dict[str,
         logger.warning(
             message, shown_path(gold), f"{missing:,}", count(len(reference.words), "word")
         )
-    return {str(path): compared(reference, read(path, only_trees=True)) for path in parses}
+    return {str(path): metric_scores(reference, read(path, only_trees=True)) for path in parses}
 
 
-def compared(gold: Side, found: Side) -> dict[str, Score]:
+def metric_scores(gold: Side, system: Side) -> dict[str, Score]:
     """The score of each of METRICS. Raises: DataError, both sides hold different characters."""
-    check_same_characters(gold, found)
-    pairs = aligned(gold, found)
+    check_same_characters(gold, system)
+    pairs = aligned_words(gold, system)
     of_gold = dict(zip((f for _, f in pairs), (g for g, _ in pairs)))
 
     def words(right: Iterable[bool]) -> Score:
-        return Score(sum(right), len(gold.words), len(found.words))
+        return Score(sum(right), len(gold.words), len(system.words))
 
     def same(*values: int) -> Score:
         return words(all(_value(g, v) == _value(f, v) for v in values) for g, f in columns)
@@ -204,18 +204,18 @@ def compared(gold: Side, found: Side) -> dict[str, Score]:
 
     def arcs(right: Iterable[bool]) -> Score:
         n_gold = len(gold.words) - len(unknown)
-        return Score(sum(right), n_gold, len(found.words) - n_unknown_found if n_gold else 0)
+        return Score(sum(right), n_gold, len(system.words) - n_unknown_found if n_gold else 0)
 
     def head(f: int) -> int:
-        of_word = found.heads[f]
+        of_word = system.heads[f]
         return of_gold.get(of_word, -3) if of_word >= 0 else of_word
 
-    columns = [(gold.columns[g], found.columns[f]) for g, f in pairs]
+    columns = [(gold.columns[g], system.columns[f]) for g, f in pairs]
     heads = [gold.heads[g] == head(f) != NO_HEAD for g, f in pairs]
     relations = [_value(g, _DEPREL) == _value(f, _DEPREL) for g, f in columns]
     return {
-        "Tokens": in_both(gold.tokens, found.tokens),
-        "Sentences": in_both(gold.sentences, found.sentences),
+        "Tokens": in_both(gold.tokens, system.tokens),
+        "Sentences": in_both(gold.sentences, system.sentences),
         "Words": words(True for _ in pairs),
         "UPOS": same(_UPOS),
         "XPOS": same(_XPOS),
@@ -236,62 +236,66 @@ def _value(columns: Sequence[str], number: int) -> str:
     """A column as it is compared."""
     value = columns[number]
     if number == _FEATS:
-        return _universal(value)
+        return _universal_features(value)
     return value.partition(":")[0] if number == _DEPREL else value
 
 
 @lru_cache(maxsize=1 << 12)
-def _universal(feats: str) -> str:
+def _universal_features(feats: str) -> str:
     return "|".join(
         sorted(part for part in feats.split("|") if part.partition("=")[0] in UNIVERSAL)
     )
 
 
-def check_same_characters(gold: Side, found: Side) -> None:
-    """Raises: DataError, naming the first place where both sides differ in more than white space."""
-    if gold.characters == found.characters:
+def check_same_characters(gold: Side, system: Side) -> None:
+    """Raises: DataError, naming the first place where both sides differ in more than white
+    space."""
+    if gold.characters == system.characters:
         return
     n = next(
-        (n for n, (a, b) in enumerate(zip(gold.characters, found.characters)) if a != b),
-        min(len(gold.characters), len(found.characters)),
+        (n for n, (a, b) in enumerate(zip(gold.characters, system.characters)) if a != b),
+        min(len(gold.characters), len(system.characters)),
     )
 
     def place(side: Side) -> tuple[int | None, str]:
         line = next((line for line, (_, end) in zip(side.lines, side.tokens) if end > n), None)
         return line, repr(side.characters[n : n + 10]) if n < len(side.characters) else "no more"
 
-    (line, here), (gold_line, there) = place(found), place(gold)
+    (line, here), (gold_line, there) = place(system), place(gold)
     where = gold.path if gold_line is None else f"{gold.path}:{gold_line}"
     message = f"other text: here is {here}, where {where} has {there}"
     hint = "both files must hold the same text; spaces do not count"
-    if is_same(gold.characters, found.characters):
+    if is_same(gold.characters, system.characters):
         message, hint = f"{message}: {SAME}", ONE_FORM
-    raise DataError(found.path, line, message, hint)
+    raise DataError(system.path, line, message, hint)
 
 
-def aligned(gold: Side, found: Side) -> list[tuple[int, int]]:
+def aligned_words(gold: Side, system: Side) -> list[tuple[int, int]]:
     """Pairs of numbers of words that stand for each other, in their order."""
-    spans = _joined([side.words[first] for side in (gold, found) for first, _ in side.multiword])
-    (ours, by_gold), (theirs, by_found) = (
-        _sorted_out(gold.words, spans),
-        _sorted_out(found.words, spans),
+    spans = _joined_spans(
+        [side.words[first] for side in (gold, system) for first, _ in side.multiword]
     )
-    pairs = [(n, by_found[span]) for span, n in by_gold.items() if span in by_found]
+    (ours, by_gold), (theirs, by_system) = (
+        _sorted_out(gold.words, spans),
+        _sorted_out(system.words, spans),
+    )
+    pairs = [(n, by_system[span]) for span, n in by_gold.items() if span in by_system]
     for (begin, _), a, b in zip(spans, ours, theirs):
         if len(a) * len(b) > MOST_PAIRS:
-            line = found.lines[bisect_right([start for start, _ in found.tokens], begin) - 1]
-            message = f"multiword tokens overlap those of {gold.path} in a chain of {max(len(a), len(b))} words"
+            line = system.lines[bisect_right([start for start, _ in system.tokens], begin) - 1]
+            n_words = max(len(a), len(b))
+            message = f"multiword tokens overlap those of {gold.path} in a chain of {n_words} words"
             raise DataError(
-                found.path, line, message, "no text has that: is one of the files damaged?"
+                system.path, line, message, "no text has that: is one of the files damaged?"
             )
         common = longest_common(
-            [gold.columns[n][1].lower() for n in a], [found.columns[n][1].lower() for n in b]
+            [gold.columns[n][1].lower() for n in a], [system.columns[n][1].lower() for n in b]
         )
         pairs += [(a[g], b[f]) for g, f in common]
     return sorted(pairs)
 
 
-def _joined(spans: Iterable[Span]) -> list[Span]:
+def _joined_spans(spans: Iterable[Span]) -> list[Span]:
     """Overlapping spans made one, in order."""
     joined: list[Span] = []
     for begin, end in sorted(spans):
@@ -305,7 +309,8 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 def _sorted_out(
     words: Sequence[Span], spans: Sequence[Span]
 ) -> tuple[list[list[int]], dict[Span, int]]:
-    """The numbers of the words inside each span, and those of the other words by what they cover."""
+    """The numbers of the words inside each span, and those of the other words by what they
+    cover."""
     inside: list[list[int]] = [[] for _ in spans]
     others: dict[Span, int] = {}
     begins = [begin for begin, _ in spans]
@@ -348,15 +353,16 @@ def shown(by_name: Mapping[str, Mapping[str, Score]]) -> str:
     """F1 by file, a line each, from 0 to 100, `-` where the gold file says nothing; for a single
     file precision and recall, too."""
     if len(by_name) == 1:
-        ((name, found),) = by_name.items()
+        ((name, scores),) = by_name.items()
         rows = [[name, "precision", "recall", "F1"]]
         rows += [
-            [m, *(_percent(s, v) for v in (s.precision, s.recall, s.f1))] for m, s in found.items()
+            [m, *(_percent(s, v) for v in (s.precision, s.recall, s.f1))] for m, s in scores.items()
         ]
     else:
         rows = [["F1", *METRICS]]
         rows += [
-            [name, *(_percent(s, s.f1) for s in found.values())] for name, found in by_name.items()
+            [name, *(_percent(s, s.f1) for s in scores.values())]
+            for name, scores in by_name.items()
         ]
     return laid_out(rows)
 
@@ -365,13 +371,14 @@ def _percent(score: Score, share: float) -> str:
     return f"{100 * share:.2f}" if score.gold else "-"
 
 
-def to_dict(found: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
+def to_dict(scores: Mapping[str, Score]) -> dict[str, dict[str, float | None]]:
     """Ready for JSON: how many are right, on the gold side and found, and shares from 0 to 1.
 
     These are None where the gold file says nothing.
     """
     result: dict[str, dict[str, float | None]] = {}
-    for name, score in found.items():
+    for name, score in scores.items():
+        counts = {"right": score.right, "gold": score.gold, "found": score.system}
         shares = {"precision": score.precision, "recall": score.recall, "f1": score.f1}
-        result[name] = {**asdict(score), **(shares if score.gold else dict.fromkeys(shares))}
+        result[name] = {**counts, **(shares if score.gold else dict.fromkeys(shares))}
     return result

@@ -9,15 +9,26 @@ Interval: between the (1 - level) / 2 and (1 + level) / 2 quantiles of the draws
 interval, Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). It is somewhat
 too narrow for few sentences, and says nothing for one.
 
-Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of draws whose
-difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|. This is the two-sided
-form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who move the draws to the null hypothesis
-of no difference; Koehn counts the draws in which the order is reversed, which gives half of p if the draws
-are symmetric. The observed sentences count as one more draw, so p is never below 1 / (draws + 1).
+Test (paired: both systems are scored on the same draws, Koehn, EMNLP 2004): p is the share of
+draws whose difference d* is as far from the observed difference d as d is from 0, |d* - d| >= |d|.
+This is the two-sided form of the test of Berg-Kirkpatrick, Burkett & Klein, EMNLP 2012, who move
+the draws to the null hypothesis of no difference; Koehn counts the draws in which the order is
+reversed, which gives half of p if the draws are symmetric. The observed sentences count as one
+more draw, so p is never below 1 / (draws + 1).
 
 All this is about the choice of test sentences. It does not cover the variation between training
 runs: with several seeds, give each its own row and look at their spread as well. Counts of right
 words may be means over runs; the interval is then for the mean over exactly these runs.
+
+Of four sentences of five words each, one system has 3, 4, 2 and 5 heads right, another 4, 4, 3 and
+5. The second is better in two sentences of four, which is too little to tell them apart:
+
+>>> right = [[3, 4, 2, 5], [4, 4, 3, 5]]
+>>> (first, second), (difference,) = compare(right, [5, 5, 5, 5], draws=1000)
+>>> first.estimate, first.low, first.high
+(0.7, 0.5, 0.9)
+>>> round(difference.estimate, 2), round(difference.p, 2)
+(0.1, 0.12)
 """
 
 from __future__ import annotations
@@ -78,10 +89,9 @@ def compare(
     """
     counts, lengths = np.asarray(correct, dtype=float), np.asarray(words, dtype=float)
     if not lengths.size:
-        nothing = (float("nan"),) * 3
-        return [Interval(*nothing)] * len(counts), [Difference(*nothing, float("nan"))] * (
-            len(counts) - 1
-        )
+        nan = float("nan")
+        n_others = len(counts) - 1
+        return [Interval(nan, nan, nan)] * len(counts), [Difference(nan, nan, nan, nan)] * n_others
     observed = counts.sum(axis=1) / lengths.sum()  # (S,)
     sums = _resampled_sums(np.column_stack([*counts, lengths]), draws, seed)  # (draws, S + 1)
     drawn = sums[:, :-1] / sums[:, -1:]  # (draws, S)
@@ -90,9 +100,8 @@ def compare(
     differences = []
     for gap, d in zip(gaps, drawn_gaps):
         as_far = np.count_nonzero(np.abs(d - gap) >= abs(gap) - _ROUNDING)
-        differences.append(
-            Difference(float(gap), *_limits(d, level), float((1 + as_far) / (1 + len(d))))
-        )
+        p = float((1 + as_far) / (1 + len(d)))
+        differences.append(Difference(float(gap), *_limits(d, level), p))
     return intervals, differences
 
 

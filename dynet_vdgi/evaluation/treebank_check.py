@@ -75,10 +75,10 @@ class Summary:
         for trained in self._keep([sentence]):
             self.trained_sentences += 1
             self.trained_words += len(trained)
-        kept, _ = without_punctuation(sentence)
-        self.lengths[len(kept)] += 1
-        self.kept_tags.update(kept.tags)
-        if sentence.heads is None or kept.heads is None:
+        without_marks, _ = without_punctuation(sentence)
+        self.lengths[len(without_marks)] += 1
+        self.kept_tags.update(without_marks.tags)
+        if sentence.heads is None or without_marks.heads is None:
             return
         if FREE in sentence.heads:
             self.in_part += 1
@@ -86,17 +86,19 @@ class Summary:
             return
         self.with_trees += 1
         self.projective += is_projective(sentence.heads)
-        self.arcs += len(kept)
-        tags = ("ROOT", *kept.tags)
+        self.arcs += len(without_marks)
+        tags = ("ROOT", *without_marks.tags)
         self.rule_arcs += sum(
-            (tags[head], tag) in self._pairs for tag, head in zip(kept.tags, kept.heads)
+            (tags[head], tag) in self._pairs
+            for tag, head in zip(without_marks.tags, without_marks.heads)
         )
 
     def lines(self, with_unused: bool = True) -> list[str]:
         """What is in the file, for people; `with_unused`: also rules whose tags it lacks."""
         if not self.sentences:
             return ["  no sound sentence: nothing to describe"]
-        others = f"{count(self.multiword_tokens, 'multiword token')}, {count(self.empty_nodes, 'empty node')}"
+        multiword_tokens = count(self.multiword_tokens, "multiword token")
+        others = f"{multiword_tokens}, {count(self.empty_nodes, 'empty node')}"
         tag_set = (
             ud_version(self.tags) or "UD (1 and 2 differ in CONJ and CCONJ, which are not here)"
         )
@@ -150,13 +152,14 @@ class Summary:
             *unknown_tags(self.rules, set(self.tags)),
         )
         if self.repeated:
-            result.append(f"  {_repeated(self.repeated, self.first_repeated)}")
+            result.append(f"  {_note_of_repeated_ids(self.repeated, self.first_repeated)}")
         warnings = (*uninformative_warnings(self.kept_tags), *of_rules)
         return [*result, *(f"  {warning}" for warning in warnings)]
 
 
-def _repeated(n_sentences: int, first: str) -> str:
-    """The note about sentences with the same sent_id, which this program can use, but UD forbids."""
+def _note_of_repeated_ids(n_sentences: int, first: str) -> str:
+    """The note about sentences with the same sent_id, which this program can use, but UD
+    forbids."""
     which = f"1 sentence has the sent_id of an earlier one: {first}"
     if n_sentences > 1:
         which = (

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.conllu.tag_sets import is_punctuation
-from dynet_vdgi.evaluation.raw_scores import Side, aligned, check_same_characters, read
+from dynet_vdgi.evaluation.raw_scores import Side, aligned_words, check_same_characters, read
 from dynet_vdgi.system.files import AnyPath
 
 COLUMNS = {"upos": 3, "xpos": 4, "feats": 5, "lemma": 2, "head": 6, "deprel": 7}
@@ -68,7 +68,7 @@ class TwoFiles:
         """Raises: DataError, a file is malformed, or the texts differ."""
         one, other = read(first), read(second)
         check_same_characters(one, other)
-        return cls(one, other, tuple(Pair(*pair) for pair in aligned(one, other)))
+        return cls(one, other, tuple(Pair(*pair) for pair in aligned_words(one, other)))
 
     @cached_property
     def empty(self) -> frozenset[str]:

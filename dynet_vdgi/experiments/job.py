@@ -1,9 +1,10 @@
 """One run of an experiment, or the baselines of a treebank: its folder, its record and its process.
 
-The folder, DIR/TREEBANK/SYSTEM/SEED, has `run.json`, the record of all that determines the result: sums of
-settings, files, rules and code. `result.json` is written last, with the same record and the figures. A run
-is done if both have its record, and goes on if it began under it; else the folder is moved to DIR/.replaced.
-A run has a process of its own: DyNet keeps its memory, and a value that is not finite spoils all later ones.
+The folder, DIR/TREEBANK/SYSTEM/SEED, has `run.json`, the record of all that determines the result:
+sums of settings, files, rules and code. `result.json` is written last, with the same record and
+the figures. A run is done if both have its record, and goes on if it began under it; else the
+folder is moved to DIR/.replaced. A run has a process of its own: DyNet keeps its memory, and a
+value that is not finite spoils all later ones.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from dynet_vdgi.evaluation.file_scores import evaluate_baselines
 from dynet_vdgi.evaluation.rules_only import RULES_ONLY
 from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded, row_of
 from dynet_vdgi.models.run_log import RunLog
-from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.file_parser import FileParser
 from dynet_vdgi.parser.parser import load as load_parser
 from dynet_vdgi.rule_tables.estimated_rules import estimated_rules
 from dynet_vdgi.rule_tables.rules import load_rules
@@ -85,7 +86,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """The job's name in messages; its folder below that of the experiment."""
-        return f"{self.treebank}/{self.system}/{self.protocol if self.system == BASELINES else self.seed}"
+        run = self.protocol if self.system == BASELINES else self.seed
+        return f"{self.treebank}/{self.system}/{run}"
 
     @property
     def folder(self) -> Path:
@@ -110,13 +112,16 @@ def record(job: Job, start: Job | None = None) -> Job:
     parts = {
         "settings": values,
         "seed": job.seed,
-        "data": [_named(job.files["train"]), _named(job.files["dev"])],
-        "rules": [_sha256(str(rules_path(settings.rules))), _named(job.files["expectations"])],
+        "data": [_names_and_sums(job.files["train"]), _names_and_sums(job.files["dev"])],
+        "rules": [
+            _sha256(str(rules_path(settings.rules))),
+            _names_and_sums(job.files["expectations"]),
+        ],
         "code": code_version(),
         "start": {name: value for name, value in start.parts.items() if name != SCORING}
         if start
         else {},
-        SCORING: [_named(job.files["test"]), job.lengths],
+        SCORING: [_names_and_sums(job.files["test"]), job.lengths],
     }
     hashed = {name: _hash(value) for name, value in parts.items()}
     return msgspec.structs.replace(job, protocol=settings.data.protocol, parts=hashed)
@@ -171,16 +176,16 @@ def _hash(value: Any) -> str:
 
 
 def _sha256(path: str) -> str:
-    found = os.stat(path) if os.path.exists(path) else None
-    return _sha256_at(path, found and (found.st_mtime_ns, found.st_size))
+    status = os.stat(path) if os.path.exists(path) else None
+    return _sha256_at(path, status and (status.st_mtime_ns, status.st_size))
 
 
 @cache
-def _sha256_at(path: str, _found: object) -> str:
+def _sha256_at(path: str, _status: object) -> str:
     return files.sha256(path)
 
 
-def _named(names: Sequence[str]) -> list[list[str]]:
+def _names_and_sums(names: Sequence[str]) -> list[list[str]]:
     return [[Path(name).name, _sha256(name)] for name in names]
 
 
@@ -207,15 +212,15 @@ def in_own_process(job: Job) -> str:
     status = process.exitcode or 0
     if status < 0:
         return f"killed by signal {-status}" + (" (out of memory?)" if status == -9 else "")
-    said = log.read_bytes()[begin:].decode(errors="replace").split("\n") if status else []
-    last = next((line.strip() for line in reversed(said) if line.strip()), f"exit status {status}")
+    lines = log.read_bytes()[begin:].decode(errors="replace").split("\n") if status else []
+    last = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {status}")
     return last if status else ""
 
 
 def _make_folder(job: Job) -> None:
     """Prepares the job's folder; what is there of another record is moved aside, in one step."""
-    found = state(job)
-    if found.startswith("again"):
+    job_state = state(job)
+    if job_state.startswith("again"):
         aside = Path(job.out, REPLACED, job.label.replace("/", "."))
         number = next(n for n in range(1, sys.maxsize) if not Path(f"{aside}-{n}").exists())
         aside.parent.mkdir(exist_ok=True)

@@ -123,14 +123,14 @@ def path_of(name: str) -> Path:
     """
     if name.endswith(".toml"):
         return Path(name)
-    known = {path.stem: path for path in sorted((resources() / "experiments").glob("*.toml"))}
-    if name not in known:
-        there_are = f"(there are: {', '.join(known)}; a file must end in .toml)"
-        raise ConfigError(f"no plan '{name}'{did_you_mean(name, known)} {there_are}")
-    return known[name]
+    plans = {path.stem: path for path in sorted((resources() / "experiments").glob("*.toml"))}
+    if name not in plans:
+        there_are = f"(there are: {', '.join(plans)}; a file must end in .toml)"
+        raise ConfigError(f"no plan '{name}'{did_you_mean(name, plans)} {there_are}")
+    return plans[name]
 
 
-def load(path: Path) -> Plan:
+def load_plan(path: Path) -> Plan:
     """The plan in a TOML file. Raises: ConfigError, it cannot be read, or parts do not fit."""
     try:
         return msgspec.convert(read_toml(path, "plan"), Plan)
@@ -202,7 +202,7 @@ def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
     """A run without its seed and its record."""
     named = (*system.presets, *treebank.presets)
     presets = [
-        next(iter(_found(each, folders)), each) if each.endswith(".toml") else each
+        next(iter(_files_named(each, folders)), each) if each.endswith(".toml") else each
         for each in named
     ]
     assignments = [
@@ -214,8 +214,10 @@ def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
         settings.counts_in_trees and bool(treebank.expectations),
     )
     wanted = {"train": True, "test": True, "dev": chooses, "expectations": counts}
-    found = files_of(treebank, folders, *(key for key, is_wanted in wanted.items() if is_wanted))
-    files: dict[str, Names] = dict.fromkeys(wanted, ()) | found
+    treebank_files = files_of(
+        treebank, folders, *(key for key, is_wanted in wanted.items() if is_wanted)
+    )
+    files: dict[str, Names] = dict.fromkeys(wanted, ()) | treebank_files
     if chooses and not files["dev"]:
         raise ConfigError(
             "train.select=dev chooses the model by gold dev trees: the treebank needs 'dev'"
@@ -240,12 +242,15 @@ def _found_settings(settings: Settings, folders: Sequence[str]) -> Iterator[str]
         value = values.get(name)
         if not value or (name == "rules" and value in bundled("rules")):
             continue
-        for path in _found(value, folders)[:1]:
+        for path in _files_named(value, folders)[:1]:
             yield f"{name}={json.dumps(path, ensure_ascii=False)}"
 
 
 def folders_of(path: Path, data: str | None) -> list[str]:
-    """Where a plan's files are looked for: in `data` if given. Raises: UsageError, it is no folder."""
+    """Where a plan's files are looked for: in `data` if given.
+
+    Raises: UsageError, it is no folder.
+    """
     if data is None:
         return [str(path.parent), *filter(None, [os.environ.get("VDGI_DATA")])]
     if not os.path.isdir(data):
@@ -263,32 +268,32 @@ def files_of(treebank: Treebank, folders: Sequence[str], *wanted: str) -> dict[s
     ]
     places = [*folders, *sorted(unpacked, key=lambda path: _age(path, treebank.name), reverse=True)]
     for stem in (os.path.join(place, release) for release in treebank.releases for place in places):
-        found = {
+        release_files = {
             key: _matches(f"{glob.escape(stem)}-ud-{key}*.conllu")
             for key in ("train", "test", "dev")
         }
-        if found["train"] and found["test"]:
-            return {key: found.get(key, ()) for key in wanted}
+        if release_files["train"] and release_files["test"]:
+            return {key: release_files.get(key, ()) for key in wanted}
     missing = [
-        name for key in wanted for name in getattr(treebank, key) if not _found(name, folders)
+        name for key in wanted for name in getattr(treebank, key) if not _files_named(name, folders)
     ]
     if missing or not treebank.test:
         names = [f"{name}-ud-train.conllu and -test" for name in treebank.releases] + missing
         raise UsageError(
-            f"no files of treebank '{treebank.name}': looked for {', or '.join(names)} (or .gz), in "
-            f"{', '.join(folders)}; --data names the folder"
+            f"no files of treebank '{treebank.name}': looked for {', or '.join(names)} (or .gz), "
+            f"in {', '.join(folders)}; --data names the folder"
         )
     return {
-        key: tuple(p for name in getattr(treebank, key) for p in _found(name, folders))
+        key: tuple(p for name in getattr(treebank, key) for p in _files_named(name, folders))
         for key in wanted
     }
 
 
-def _found(name: str, folders: Sequence[str]) -> Names:
+def _files_named(name: str, folders: Sequence[str]) -> Names:
     """The files of a name or pattern in the first folder that has any."""
     for path in (os.path.join("" if folder == "." else folder, name) for folder in folders):
-        if found := (path,) if os.path.exists(path) else _matches(path):
-            return found
+        if matches := (path,) if os.path.exists(path) else _matches(path):
+            return matches
     return ()
 
 
@@ -312,15 +317,16 @@ def carry_out(jobs: Sequence[Job], out: Path, *, at_a_time: int = 1) -> list[str
 
     Raises:
         UsageError: another process is using the folder, or the folder cannot be made.
-        KeyboardInterrupt: interrupted; all processes are stopped, and the message says which jobs are done.
+        KeyboardInterrupt: interrupted; all processes are stopped, and the message says which jobs
+            are done.
     """
     with at_work(out, ".lock"):
         states = {job.label: state(job) for job in jobs}
-        times = Counter(said.partition(" ")[0] for said in states.values())
+        times = Counter(job_state.partition(" ")[0] for job_state in states.values())
         logger.info("%d runs: %s", len(jobs), ", ".join(f"{n} {name}" for name, n in times.items()))
-        for label, said in states.items():
-            if said.startswith("again"):
-                logger.info("%s: %s", label, said)
+        for label, job_state in states.items():
+            if job_state.startswith("again"):
+                logger.info("%s: %s", label, job_state)
         todo = [job for job in jobs if states[job.label] != "done"]
         try:
             with _threads(at_a_time) as threads:
@@ -351,12 +357,12 @@ def _carry_out(todo: Sequence[Job], threads: Executor) -> list[str]:
             n_ended += 1
             left = (time.monotonic() - begin) / n_ended * (len(todo) - n_ended) / 60
             more = f"; about {left:.0f} min left" if n_ended < len(todo) else ""
-            said = failed.get(job.label, f"{job.label}: scored{more}")
+            message = failed.get(job.label, f"{job.label}: scored{more}")
             if job.label not in failed and job.system != BASELINES:
                 (row,) = recorded(job.folder / RESULT)["rows"]
                 figures = ", ".join(f"{length} {dda:.1f}" for length, dda in row["dda"].items())
-                said = f"{job.label}: DDA {figures}, {row['cpu_s']:.0f} CPU s{more}"
-            logger.info("%d/%d %s", n_ended, len(todo), said)
+                message = f"{job.label}: DDA {figures}, {row['cpu_s']:.0f} CPU s{more}"
+            logger.info("%d/%d %s", n_ended, len(todo), message)
     return list(failed.values())
 
 

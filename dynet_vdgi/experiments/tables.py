@@ -86,7 +86,7 @@ def read(paths: Sequence[Path]) -> list[TableRow]:
     Raises: UsageError, there are none, or two are of the same run; DataError, a file is damaged.
     """
     places: dict[tuple[object, ...], Path] = {}
-    found: list[TableRow] = []
+    rows: list[TableRow] = []
     for path in paths:
         results = sorted(path.glob(f"*/*/*/{RESULT}"))
         if not results:
@@ -98,8 +98,8 @@ def read(paths: Sequence[Path]) -> list[TableRow]:
                     what = f"{row.language}/{row.system}/{row.seed} is also in {places[run]}"
                     raise UsageError(f"{place}: {what}: name one of the two")
                 places[run] = place
-                found.append(row)
-    return found
+                rows.append(row)
+    return rows
 
 
 def recorded(path: Path) -> dict[str, Any]:
@@ -138,9 +138,12 @@ def figure(
         return cell(
             [row.dda[length] for row in rows if row.language == language and length in row.dda]
         )
-    cells = [found for each in languages if (found := figure(rows, each, length, ()))]
-    if len(cells) < len(languages):
-        return None
+    cells: list[Cell] = []
+    for each in languages:
+        of_language = figure(rows, each, length, ())
+        if of_language is None:
+            return None
+        cells.append(of_language)
     rows = [row for row in rows if row.language in languages and length in row.dda]
     seeds = {
         row.seed: [other.dda[length] for other in rows if other.seed == row.seed] for row in rows
@@ -171,10 +174,10 @@ def text(entry: Cell | None, most: int = 1, decimals: int = 1) -> str:
 
 def _by_system(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
     """The rows of each system, baselines first."""
-    found: dict[str, list[TableRow]] = {name: [] for name in BASELINES}
+    by_system: dict[str, list[TableRow]] = {name: [] for name in BASELINES}
     for row in rows:
-        found.setdefault(row.system, []).append(row)
-    return {name: own for name, own in found.items() if own}
+        by_system.setdefault(row.system, []).append(row)
+    return {name: of_system for name, of_system in by_system.items() if of_system}
 
 
 def overview(rows: Sequence[TableRow]) -> list[TextTable]:
@@ -189,12 +192,10 @@ def overview(rows: Sequence[TableRow]) -> list[TextTable]:
             blocks = [[(names[0], length) for length in lengths]]
         for columns in blocks:
             where = names[0] if len(names) == 1 else f"length {columns[0][1]}"
-            lines = [
-                _line(
-                    "{}", own, [figure(own, *column, names) for column in columns], _seeds(group), 1
-                )
-                for own in _by_system(group).values()
-            ]
+            lines = []
+            for of_system in _by_system(group).values():
+                cells = [figure(of_system, *column, names) for column in columns]
+                lines.append(_line("{}", of_system, cells, _seeds(group), 1))
             title = f"DDA, protocol {protocol}, {where}"
             tables.append(TextTable(_heading(columns), lines, title, _notes(group)))
     return tables
@@ -206,23 +207,23 @@ def _heading(columns: Sequence[Column]) -> list[str]:
 
 
 def _line(
-    form: str, own: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int
+    form: str, rows: Sequence[TableRow], cells: Sequence[Cell | None], most: int, decimals: int
 ) -> list[str]:
     """The line of one of our systems; `form` is its label, but for name, rules and the mark of gold
     trees."""
-    rules = ", ".join(dict.fromkeys(row.rules for row in own if row.rules))
-    label = form.format(own[0].system + (f": {rules}" if rules else ""))
-    mark = " †" if any(row.gold_trees for row in own) else ""
-    most = 1 if own[0].system in BASELINES else most
+    rules = ", ".join(dict.fromkeys(row.rules for row in rows if row.rules))
+    label = form.format(rows[0].system + (f": {rules}" if rules else ""))
+    mark = " †" if any(row.gold_trees for row in rows) else ""
+    most = 1 if rows[0].system in BASELINES else most
     return [label + mark, *(text(each, most, decimals) for each in cells)]
 
 
 def _seeds(rows: Iterable[TableRow]) -> int:
     """The number of seeds of a complete figure."""
-    return max(len({row.seed for row in own}) for own in _by_system(rows).values())
+    return max(len({row.seed for row in of_system}) for of_system in _by_system(rows).values())
 
 
-def beside(rows: Sequence[TableRow], like: str) -> list[TextTable]:
+def published_tables(rows: Sequence[TableRow], like: str) -> list[TextTable]:
     """Published tables with our systems below the published model of their name (see
     `published.model_of`).
 
@@ -246,29 +247,34 @@ def beside(rows: Sequence[TableRow], like: str) -> list[TextTable]:
     systems = _by_system(row for row in rows if row.language in where.values())
     models = model_of(
         {name: BASELINES.get(name, name) for name in systems},
-        {each.model for own in tables.values() for each in own},
+        {each.model for entries in tables.values() for each in entries},
     )
     was_run = {
         same_model(model) for name, model in models.items() if model and name not in BASELINES
     }
     shown = [
-        name for name, own in tables.items() if was_run & {same_model(each.model) for each in own}
+        name
+        for name, entries in tables.items()
+        if was_run & {same_model(each.model) for each in entries}
     ]
-    found = []
-    for own in (tables[name] for name in shown or tables):
+    with_ours: list[TextTable] = []
+    for name in shown or tables:
+        entries = tables[name]
         # a table for each length, instead of one for all
-        several = len({each.dataset for each in own}) > 1
-        for length in dict.fromkeys(each.length if several else "" for each in own):
-            found += _beside([f for f in own if length in ("", f.length)], where, systems, models)
-    if not found:
-        known = f"(known: {', '.join(DATASETS)})"
+        several = len({each.dataset for each in entries}) > 1
+        for length in dict.fromkeys(each.length if several else "" for each in entries):
+            of_length = [each for each in entries if length in ("", each.length)]
+            with_ours += _published_table(of_length, where, systems, models)
+    if not with_ours:
+        languages = ", ".join(DATASETS)
         raise UsageError(
-            f"no published figures ({like}) for the languages and lengths of these rows {known}"
+            f"no published figures ({like}) for the languages and lengths of these rows "
+            f"(known: {languages})"
         )
-    return found
+    return with_ours
 
 
-def _beside(
+def _published_table(
     figures: Sequence[PublishedFigure],
     where: Mapping[str, str],
     systems: Mapping[str, list[TableRow]],
@@ -281,18 +287,18 @@ def _beside(
     """
     is_speed = figures[0].metric == "tokens_per_second"
     languages = [language for language in where.values() if language != AVERAGE]
-    most = _seeds(row for own in systems.values() for row in own)
+    most = _seeds(row for of_system in systems.values() for row in of_system)
 
-    def ours(own: Sequence[TableRow], dataset: str, size: str) -> Cell | None:
+    def ours(rows: Sequence[TableRow], dataset: str, size: str) -> Cell | None:
         if not is_speed:
-            return figure(own, where[dataset], size, languages)
-        speeds = [row.words_per_cpu_s for row in own if row.language == where[dataset]]
+            return figure(rows, where[dataset], size, languages)
+        speeds = [row.words_per_cpu_s for row in rows if row.language == where[dataset]]
         return cell(speeds) if size == "all" and any(speeds) else None
 
     columns = [
         column
         for column in dict.fromkeys((each.dataset, each.length) for each in figures)
-        if any(ours(own, *column) for own in systems.values())
+        if any(ours(of_system, *column) for of_system in systems.values())
     ]
     lines, placed = list[list[str]](), list[TableRow]()
 
@@ -314,7 +320,8 @@ def _beside(
             )
         add(name for name, of in models.items() if of and same_model(of) == same_model(model))
     add(name for name, of in models.items() if not of)
-    title = f"{figures[0].table} beside this experiment: {'words per CPU second' if is_speed else 'DDA'}"
+    measure = "words per CPU second" if is_speed else "DDA"
+    title = f"{figures[0].table} beside this experiment: {measure}"
     notes = ["Rows marked (here) are of this experiment, the others as published."]
     if is_speed:
         notes.append("Speed here: in one pass over the whole test set, model loaded.")
@@ -333,45 +340,51 @@ def _beside(
     )
 
 
-def beside_scores(evaluations: Mapping[str, Evaluation], language: str, gold: str) -> Iterator[str]:
+def paper_tables(evaluations: Mapping[str, Evaluation], language: str, gold: str) -> Iterator[str]:
     """The paper's tables of a language with the scores of one gold file; a warning if it is of UD
     2."""
     rows = [
         row_of(each, system=name, language=language, seed=0, commit="")
         for name, each in evaluations.items()
     ]
-    for table in beside(rows, "paper"):
+    for table in published_tables(rows, "paper"):
         heading = [f"DDA beside {table.title.partition(' ')[0]}", *table.heading[1:]]
         lines = [[each.replace("&nbsp;", " ") for each in line] for line in table.rows]
         yield TextTable(heading, lines).text()
-    yield "Rows marked (here) are of this evaluation, the others as published by Li et al. (2019): mean (best)."
+    yield (
+        "Rows marked (here) are of this evaluation, "
+        "the others as published by Li et al. (2019): mean (best)."
+    )
     if rows[0].is_ud2 and language != "wsj":
-        yield f"Warning: published on UD 1.4, but {gold} is of UD 2: the figures cannot be compared."
+        warning = f"published on UD 1.4, but {gold} is of UD 2: the figures cannot be compared"
+        yield f"Warning: {warning}."
 
 
 def _notes(rows: Sequence[TableRow]) -> list[str]:
-    """What is needed to read a table of these rows: sentence, gold trees, seeds, commits; warnings."""
+    """What is needed to read a table of these rows: protocol, gold trees, seeds, commits;
+    warnings."""
     notes = []
-    runs = {name: own for name, own in _by_system(rows).items() if name not in BASELINES}
-    for name in dict.fromkeys(row.protocol for row in rows if row.protocol):
-        of = ", ".join(
-            system for system, own in runs.items() if name in {row.protocol for row in own}
-        )
-        notes.append(f"Protocol {name} ({of}): {protocols.protocol_of(name).description}.")
-    for name, own in runs.items():
-        uses = dict.fromkeys(use for row in own for use in row.gold_trees.split("; ") if use)
+    by_system = _by_system(rows)
+    runs = {name: by_system[name] for name in by_system if name not in BASELINES}
+    rows_of_runs = [row for of_system in runs.values() for row in of_system]
+    for protocol in dict.fromkeys(row.protocol for row in rows if row.protocol):
+        of_protocol = dict.fromkeys(r.system for r in rows_of_runs if r.protocol == protocol)
+        description = protocols.protocol_of(protocol).description
+        notes.append(f"Protocol {protocol} ({', '.join(of_protocol)}): {description}.")
+    for name, of_system in runs.items():
+        uses = dict.fromkeys(use for row in of_system for use in row.gold_trees.split("; ") if use)
         notes += [f"† {name} used gold trees: {'; '.join(uses)}."] if uses else []
     if runs:
-        most = max(len({row.seed for row in own}) for own in runs.values())
+        most = max(len({row.seed for row in of_system}) for of_system in runs.values())
         several = f"Mean (best) ± standard deviation over {most} seeds; n=: over this many."
-        commits = ", ".join(dict.fromkeys(row.commit for own in runs.values() for row in own))
-        seconds = sum(row.cpu_s for own in runs.values() for row in own)
+        commits = ", ".join(dict.fromkeys(row.commit for row in rows_of_runs))
+        seconds = sum(row.cpu_s for row in rows_of_runs)
         notes += [
             "Over 1 seed." if most == 1 else several,
             f"Commit {commits}; {seconds:.0f} CPU seconds.",
         ]
-    for name, own in runs.items():
-        if (n := len({row.commit for row in own})) > 1:
+    for name, of_system in runs.items():
+        if (n := len({row.commit for row in of_system})) > 1:
             notes.append(f"Warning: {name} has runs of {n} versions of the program.")
     for language in dict.fromkeys(row.language for row in rows):
         if len({row.test for row in rows if row.language == language}) > 1:

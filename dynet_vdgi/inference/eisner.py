@@ -147,11 +147,11 @@ def sums(in_a_row: Floats, lengths: Ints, marginals: Floats, log_z: Floats) -> N
     Each has (n + 1) * (n + 1) scores, and (n + 1) * n marginals, which must be zero, by head, ROOT
     first, and dependent.
     """
-    at = found = 0
+    at = first_marginal = 0
     for s in range(len(lengths)):
         n = lengths[s]
         scores = in_a_row[at : at + (n + 1) * (n + 1)].reshape(n + 1, n + 1)
-        of_arcs = marginals[found : found + (n + 1) * n].reshape(n + 1, n)
+        of_arcs = marginals[first_marginal : first_marginal + (n + 1) * n].reshape(n + 1, n)
         factors, chart, slopes = np.zeros((n + 1, n)), np.zeros((2, n, n)), np.zeros((2, n, n))
         log_scale = exponentials(scores, factors)
         z, further = scaled_inside(factors, chart) if n else (1.0, 0.0)
@@ -160,7 +160,7 @@ def sums(in_a_row: Floats, lengths: Ints, marginals: Floats, log_z: Floats) -> N
             outside(factors, chart, z, slopes, of_arcs)
             log_z[s] = math.log(z) - log_scale - further
         at += (n + 1) * (n + 1)
-        found += (n + 1) * n
+        first_marginal += (n + 1) * n
 
 
 _SUMS = Kernel(sums, "exact parsing")
@@ -264,7 +264,7 @@ def find_trees(
 _FIND_TREES = Kernel(find_trees, "exact parsing")
 
 
-def _checked(scores: Floats) -> Floats:
+def _checked_scores(scores: Floats) -> Floats:
     matrix = np.ascontiguousarray(scores, np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
         raise ValueError(f"scores of arcs must be (n + 1, n + 1), not {matrix.shape}")
@@ -294,7 +294,7 @@ def marginals_of_all(scores: Sequence[Floats]) -> list[Floats]:
 
 
 def _sums(scores: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
-    matrices = list(map(_checked, scores))
+    matrices = list(map(_checked_scores, scores))
     lengths = np.array([len(matrix) - 1 for matrix in matrices], np.int64)
     sizes = (lengths + 1) * lengths
     of_arcs, log_z = np.zeros(sizes.sum()), np.zeros(len(lengths))
@@ -308,7 +308,7 @@ def _sums(scores: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
 
 def best(scores: Floats) -> Tree:
     """Tree (n,) of the tree with the highest score."""
-    matrix = _checked(scores).copy()
+    matrix = _checked_scores(scores).copy()
     np.fill_diagonal(matrix, 0.0)
     return _best_in_a_row([matrix[:, 1:]])[0]
 
@@ -334,7 +334,7 @@ def expected_best_of_all(
     scores = list(arc_marginals)
     for k, heads in enumerate(given):
         if len(heads):
-            scores[k] = constrained(np.pad(scores[k], ((0, 0), (1, 0))), heads)[:, 1:]
+            scores[k] = constrained_scores(np.pad(scores[k], ((0, 0), (1, 0))), heads)[:, 1:]
     return _best_in_a_row(scores)
 
 
@@ -355,7 +355,7 @@ def _best_in_a_row(scores: Sequence[Floats]) -> list[Tree]:
     return [tuple(in_a_row[end - size : end]) for end, size in zip(ends, lengths.tolist())]
 
 
-def constrained(scores: Floats, heads: Sequence[int]) -> Floats:
+def constrained_scores(scores: Floats, heads: Sequence[int]) -> Floats:
     """The scores with all arcs forbidden that contradict these heads (n,); FREE words may have any
     head."""
     given = np.asarray(heads, np.int64)
@@ -363,7 +363,7 @@ def constrained(scores: Floats, heads: Sequence[int]) -> Floats:
         raise ValueError(f"{len(scores) - 1} words, but heads of {given.shape}")
     words = np.flatnonzero(given != FREE)
     result = np.array(scores, np.float64)
-    kept = result[given[words], words + 1]
+    given_scores = result[given[words], words + 1]
     result[:, words + 1] = -np.inf
-    result[given[words], words + 1] = kept
+    result[given[words], words + 1] = given_scores
     return result

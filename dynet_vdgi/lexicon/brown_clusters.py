@@ -1,11 +1,22 @@
-r"""Brown clusters: words grouped by their neighbours (Brown et al. 1992, Class-based n-gram models).
+r"""Brown clusters: words grouped by their neighbours (Brown et al. 1992, Class-based n-gram
+models).
 
-A `paths` file, as Percy Liang's brown-cluster writes it, has a line "BITS\tWORD\tCOUNT" for each word.
-Words of one cluster share the bit string, the path to the cluster in a binary tree. The string itself is
-the key: read as numbers, as the paper's released code reads them, 010 and 10 would be one cluster.
+A `paths` file, as Percy Liang's brown-cluster writes it, has a line "BITS\tWORD\tCOUNT" for each
+word. Words of one cluster share the bit string, the path to the cluster in a binary tree. The
+string itself is the key: read as numbers, as the paper's released code reads them, 010 and 10
+would be one cluster.
 
 `induce` makes such clusters from text in O(N C^2) time at most, for N types and C clusters, with
-the algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2).
+the algorithm of Liang (2005, Semi-supervised learning for natural language, section 4.2). Words
+with the same neighbours share a cluster:
+
+>>> text = ["the cat sleeps", "the dog sleeps", "a cat runs", "a dog runs"]
+>>> clusters = induce([line.split() for line in text], n_clusters=3)
+>>> for bits in ("00", "01", "1"):
+...     print(bits, *(word for word, path in clusters.paths.items() if path == bits))
+00 a the
+01 runs sleeps
+1 cat dog
 """
 
 from __future__ import annotations
@@ -145,9 +156,9 @@ def induce(
         merges.append(state.best_pair())
         state.merge(*merges[-1])
     bits = {leaves[0]: ""}  # the most frequent word keeps its slot to the end
-    for kept, freed in reversed(merges):
-        bits[freed] = bits[kept] + "1"
-        bits[kept] += "0"
+    for target, freed in reversed(merges):
+        bits[freed] = bits[target] + "1"
+        bits[target] += "0"
     # A single cluster has "0", because many programs read no empty bit string.
     return Clusters({word: bits[slot] or "0" for word, slot in zip(words, leaves)}, dict(counts))
 
@@ -165,7 +176,7 @@ class Agglomeration:
     with L_i = sum_j n_ij and R_j = sum_i n_ij. f comes from a table. The loss of merging a and b
     needs the sums over all slots c
 
-        merged_ab = sum_c f(n_ac + n_bc) + f(n_ca + n_cb)    own_a = sum_c f(n_ac) + f(n_ca)
+        merged_ab = sum_c f(n_ac + n_bc) + f(n_ca + n_cb)    terms_a = sum_c f(n_ac) + f(n_ca)
 
     A new word or a merge changes few terms of these sums, because most words have few neighbours.
     """
@@ -184,7 +195,7 @@ class Agglomeration:
         1, i]."""
         self._ends: Ints = np.zeros((2, n_slots), dtype=np.int64)  # l and r
         self._merged: Floats = np.zeros((n_slots, n_slots))  # the diagonal is not used
-        self._own: Floats = np.zeros(n_slots)
+        self._loss_terms: Floats = np.zeros(n_slots)
         self._losses: Floats = np.full((n_slots, n_slots), np.inf)
         self._stale = np.zeros(n_slots, dtype=bool)  # rows of the losses that are out of date
         self._members: list[list[int]] = [[] for _ in range(n_slots)]
@@ -207,45 +218,47 @@ class Agglomeration:
         counts[slot], counts[:, :, slot] = new, new[::-1].T
         sides, near = new.nonzero()
         times, others = new[sides, near], counts[:, sides, near]
-        np.add.at(self._own, near, f(times))
-        self._own[slot] = f(new).sum()
+        np.add.at(self._loss_terms, near, f(times))
+        self._loss_terms[slot] = f(new).sum()
         rows = np.unique(near)
         merged[rows] += f(new[:, rows, None] + new[:, None]).sum(axis=0)
         merged[:, rows] = merged[rows].T
-        merged[slot] = merged[:, slot] = self._own + (f(others + times) - f(others)).sum(axis=1)
+        merged[slot] = merged[:, slot] = self._loss_terms + (f(others + times) - f(others)).sum(
+            axis=1
+        )
         self._stale[rows] = self._stale[slot] = True
 
-    def merge(self, kept: int, freed: int) -> None:
+    def merge(self, target: int, freed: int) -> None:
         """Moves the words of one slot to another."""
         f, counts, merged = self._f, self.counts, self._merged
-        one, other = counts[kept].copy(), counts[freed].copy()
+        one, other = counts[target].copy(), counts[freed].copy()
         both = one + other
-        both[:, kept] += both[:, freed]
+        both[:, target] += both[:, freed]
         both[:, freed] = 0
         moved = other > 0
-        moved[:, [kept, freed]] = True
+        moved[:, [target, freed]] = True
         sides, near = moved.nonzero()
         rows = moved.any(axis=0).nonzero()[0]
         # The terms of these slots in the sums of the others.
         terms = f(both[sides, near]) - f(one[sides, near]) - f(other[sides, near])
-        np.add.at(self._own, near, terms)
-        self._own[kept] = f(both).sum()
+        np.add.at(self._loss_terms, near, terms)
+        self._loss_terms[target] = f(both).sum()
         pairs = f(both[:, rows, None] + both[:, None]) - f(one[:, rows, None] + one[:, None])
         pairs -= f(other[:, rows, None] + other[:, None])
         # The terms of the other slots in the sums of the kept slot.
-        row = merged[kept] - f(counts[:, sides, near] + one[sides, near]).sum(axis=1)
+        row = merged[target] - f(counts[:, sides, near] + one[sides, near]).sum(axis=1)
         counts[freed], counts[:, :, freed] = 0, 0
-        counts[kept], counts[:, :, kept] = both, both[::-1].T
+        counts[target], counts[:, :, target] = both, both[::-1].T
         row += f(counts[:, sides, near] + both[sides, near]).sum(axis=1)
         merged[rows] += pairs.sum(axis=0)
         merged[:, rows] = merged[rows].T
-        merged[kept] = merged[:, kept] = row
+        merged[target] = merged[:, target] = row
         self._stale[rows] = True
-        self._ends[:, kept] += self._ends[:, freed]
-        self.slots[self._members[freed]] = kept
-        self._members[kept] += self._members[freed]
+        self._ends[:, target] += self._ends[:, freed]
+        self.slots[self._members[freed]] = target
+        self._members[target] += self._members[freed]
         self._members[freed] = []
-        self._first[kept] = min(self._first[kept], self._first[freed])
+        self._first[target] = min(self._first[target], self._first[freed])
         self._free.append(freed)
 
     def losses(self) -> Floats:
@@ -256,7 +269,11 @@ class Agglomeration:
         f, counts, itself = self._f, self.counts[rows], self.counts[:, 0].diagonal()
         row_itself = itself[rows, None]
         before = (
-            self._own[rows, None] + self._own - f(row_itself) - f(itself) - f(counts).sum(axis=1)
+            self._loss_terms[rows, None]
+            + self._loss_terms
+            - f(row_itself)
+            - f(itself)
+            - f(counts).sum(axis=1)
         )
         # have other terms in the merged one
         inside = f(counts + row_itself[:, None]) + f(counts + itself)
@@ -264,10 +281,10 @@ class Agglomeration:
             self._merged[rows] - inside.sum(axis=1) + f(counts.sum(axis=1) + row_itself + itself)
         )
         losses: Floats = before - after
-        for known, ends in zip(self.counts.sum(axis=2).T, self._ends):
+        for bigrams, ends in zip(self.counts.sum(axis=2).T, self._ends):
             log = np.log(np.maximum(ends, 1))
             log_of_both = np.log(np.maximum(ends[rows, None] + ends, 1))
-            losses += known[rows, None] * (log_of_both - log[rows, None]) + known * (
+            losses += bigrams[rows, None] * (log_of_both - log[rows, None]) + bigrams * (
                 log_of_both - log
             )
         self._losses[rows] = losses

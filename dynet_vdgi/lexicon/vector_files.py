@@ -55,9 +55,14 @@ _FEW_NUMBERS = 5  # numbers of a row; whole ones of three digits count words
 
 _GENSIM = "load it there, and write it by save_word2vec_format(FILE, binary=True)"
 
-_WRITE = "write its words and vectors as text: a word and its numbers a line, with single blanks between them"
+_WRITE = (
+    "write its words and vectors as text: "
+    "a word and its numbers a line, with single blanks between them"
+)
 
 _UNPACK = "unpack it, and name the file of vectors in it"
+
+_SAVE = "save its rows as plain text"
 
 _FETCH = "the download failed: fetch the file itself"
 
@@ -65,7 +70,7 @@ _OTHER_FILES: tuple[tuple[bytes, str, str], ...] = (
     # How they begin, what they are, and what to do; the first that fits counts.
     (rb"PK\x03\x04(?s:.){0,150}\.npy", "NumPy's format .npz", _WRITE),
     (rb"PK\x03\x04(?s:.){0,300}/data\.pkl", "a model of PyTorch", _WRITE),
-    (rb"PK\x03\x04(?s:.){0,300}\[Content_Types\]\.xml", "a Word or Excel file", "save its rows as plain text"),
+    (rb"PK\x03\x04(?s:.){0,300}\[Content_Types\]\.xml", "a Word or Excel file", _SAVE),
     (rb"PK[\x03\x05\x07][\x04\x06\x08]", "a zip archive", f"{_UNPACK}: unzip"),
     (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", f"{_UNPACK}: 7z x"),
     (rb"Rar!\x1a\x07", "a RAR archive", f"{_UNPACK}: unrar x"),
@@ -75,12 +80,24 @@ _OTHER_FILES: tuple[tuple[bytes, str, str], ...] = (
     (rb"\x28\xb5\x2f\xfd", "a Zstandard file", f"{_UNPACK}: unzstd"),
     (rb"\x04\x22\x4d\x18", "an lz4 file", f"{_UNPACK}: unlz4"),
     (rb"\x1f\x9d", "a file of compress (.Z)", f"{_UNPACK}: uncompress"),
-    (rb"\x1f\x8b", "gzip data without a name in .gz", "rename it to NAME.gz; tar -xzf, if its name ends in .tgz"),
+    (
+        rb"\x1f\x8b",
+        "gzip data without a name in .gz",
+        "rename it to NAME.gz; tar -xzf, if its name ends in .tgz",
+    ),
     (rb"(?s).{257}ustar", "a tar archive", f"{_UNPACK}: tar -xf"),
     (rb"\x80[\x02-\x05](?s:.){0,300}gensim", "a model in gensim's own format (a pickle)", _GENSIM),
     (rb"\x80\x02\x8a\nl\xfc\x9cF\xf9", "a model of PyTorch", _WRITE),
-    (rb"\x80[\x02-\x05]|c(?:copy_reg|numpy|gensim|collections)\S*\n|\([dl]p\d+\n", "a pickle of Python", _WRITE),
-    (rb"\x93NUMPY", "an array of NumPy (.npy), without words", f"if gensim wrote it, name no part: {_GENSIM}"),
+    (
+        rb"\x80[\x02-\x05]|c(?:copy_reg|numpy|gensim|collections)\S*\n|\([dl]p\d+\n",
+        "a pickle of Python",
+        _WRITE,
+    ),
+    (
+        rb"\x93NUMPY",
+        "an array of NumPy (.npy), without words",
+        f"if gensim wrote it, name no part: {_GENSIM}",
+    ),
     (rb"\x89HDF\r\n\x1a\n", "an HDF5 file", _WRITE),
     (rb"[\0-\xff]{6}\0\0\{\"", "a safetensors file", _WRITE),
     (rb"GGUF", "a GGUF model", _WRITE),
@@ -89,8 +106,12 @@ _OTHER_FILES: tuple[tuple[bytes, str, str], ...] = (
     (rb"%PDF-", "a PDF file", "fetch the file of vectors"),
     (rb"\x89PNG|\xff\xd8\xff|GIF8", "a picture", "another path?"),
     (rb"\x7fELF|MZ\x90\0", "a program", "another path?"),
-    (rb"\xd0\xcf\x11\xe0", "an old Word or Excel file", "save its rows as plain text"),
-    (rb"\xff\xfe|\xfe\xff|(?:[ -~]\0){4}|(?:\0[ -~]){4}", "UTF-16 or UTF-32", "save the file as UTF-8"),
+    (rb"\xd0\xcf\x11\xe0", "an old Word or Excel file", _SAVE),
+    (
+        rb"\xff\xfe|\xfe\xff|(?:[ -~]\0){4}|(?:\0[ -~]){4}",
+        "UTF-16 or UTF-32",
+        "save the file as UTF-8",
+    ),
     (rb"version https://git-lfs", "a pointer of Git LFS", "fetch the file itself: git lfs pull"),
     (rb"\s*<(?i:!doctype|html|head|\?xml)\b", "a web page (HTML or XML)", _FETCH),
     (rb"\s*(?:\{\s*\"|\[\s*[\[{\"])", "JSON", _WRITE),
@@ -191,9 +212,9 @@ def _check_binary(path: str, first: int, header: tuple[int, int]) -> None:
         raise DataError(name, 1, f"{says}: more than the file can hold", cut_off)
     with files.open_bytes(path) as handle:
         handle.read(first)
-        found, rest = _binary_rows(handle, n_rows, size)
-    if found < n_rows:
-        raise DataError(name, 1, f"{says}: the file ends after row {found:,}", cut_off)
+        n_complete, rest = _binary_rows(handle, n_rows, size)
+    if n_complete < n_rows:
+        raise DataError(name, 1, f"{says}: the file ends after row {n_complete:,}", cut_off)
     if rest.strip():
         hint = "rows that the header leaves out, or other numbers a row: write the file again"
         raise DataError(name, 1, f"{says}: after these, the file goes on", hint)
@@ -275,7 +296,10 @@ def _check_rows(path: str, dim: int, where: str, header: tuple[int, int] | None)
             last = number
     if header and last - 1 != header[0]:
         rows = f"the header says {count(header[0], 'row')}, the file has {last - 1:,}"
-        hint = f"if it is whole, write '{last - 1} {dim}' in its first line; if it was cut off, fetch it again"
+        hint = (
+            f"if it is whole, write '{last - 1} {dim}' in its first line; "
+            "if it was cut off, fetch it again"
+        )
         raise DataError(name, 1, rows, hint)
 
 
@@ -337,7 +361,8 @@ def _n_numbers(row: bytes) -> int:
 
 
 def _usual_size(rows: Sequence[bytes]) -> int:
-    """The numbers of most rows that have nothing but numbers after their word; 0: there are none."""
+    """The numbers of most rows that have nothing but numbers after their word; 0: there are
+    none."""
     sizes = Counter[int]()
     for row in rows:
         numbers = row.split()[1:]

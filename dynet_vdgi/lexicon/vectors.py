@@ -47,11 +47,11 @@ _GENSIM_FAILS += (TypeError, ValueError, struct.error, zlib.error)
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """Vectors of V words. `values` (V, D) has zeros where `found` (V,) is false; `notes` are for
-    the log."""
+    """Vectors of V words. `values` (V, D) has zeros where `has_vector` (V,) is false; `notes` are
+    for the log."""
 
     values: Floats32
-    found: NDArray[np.bool_]
+    has_vector: NDArray[np.bool_]
     notes: tuple[str, ...]
 
     @property
@@ -60,7 +60,7 @@ class Embeddings:
         return int(self.values.shape[1])
 
 
-def load(path: str, words: Sequence[str]) -> Embeddings:
+def load_vectors(path: str, words: Sequence[str]) -> Embeddings:
     """The vectors of `words` in a file: row i of the result belongs to `words[i]`.
 
     A word without a row of its own gets the row of its lower-case form, or, in fastText's own
@@ -71,36 +71,39 @@ def load(path: str, words: Sequence[str]) -> Embeddings:
     """
     vectors, name = _read(path), files.shown(path)
     values = np.zeros((len(words), vectors.vector_size), np.float32)
-    found = np.zeros(len(words), np.bool_)
+    has_vector = np.zeros(len(words), np.bool_)
     n_lower = 0
     for i, word in enumerate(words):
-        known = word if word in vectors.key_to_index else word.lower()
-        if known in vectors.key_to_index:
-            values[i], found[i] = vectors.vectors[vectors.key_to_index[known]], True
-            n_lower += known != word
+        spelling = word if word in vectors.key_to_index else word.lower()
+        if spelling in vectors.key_to_index:
+            values[i], has_vector[i] = vectors.vectors[vectors.key_to_index[spelling]], True
+            n_lower += spelling != word
         elif hasattr(vectors, "vectors_ngrams") and word in vectors:
             with _quiet_gensim():
                 values[i] = vectors[word]
-            found[i] = values[i].any()  # not of a word that is shorter than all n-grams
+            has_vector[i] = values[i].any()  # not of a word that is shorter than all n-grams
     for i in np.flatnonzero(~np.isfinite(values).all(axis=1))[:1]:
         message = f"the vector of {words[i]!r} has a number that is not finite"
         raise DataError(name, None, message, "mend the row or delete it")
-    if words and not found.any():
+    if words and not has_vector.any():
         begins = ", ".join(map(repr, vectors.index_to_key[:3]))
         hint = f"vectors of another language, or with another letter case? It begins with {begins}"
         raise DataError(
             name, None, f"it has none of the {counted(len(words), 'word')} wanted", hint
         )
-    coverage = (
-        f"{found.sum():,} of {len(words):,} words ({100 * found.sum() / max(len(words), 1):.1f} %)"
-    )
+    n_covered = has_vector.sum()
+    share = f"{100 * n_covered / max(len(words), 1):.1f} %"
+    coverage = f"{n_covered:,} of {len(words):,} words ({share})"
     notes = [f"vectors: {coverage}, {vectors.vector_size} dimensions, {name}"]
     notes += [f"  {counted(n_lower, 'word')} by the lower-case form"] if n_lower else []
-    return Embeddings(values, found, tuple(notes))
+    return Embeddings(values, has_vector, tuple(notes))
 
 
 def _read(path: str) -> KeyedVectors:
-    """The vectors of a file. Raises: DataError, it is no file of vectors, or gensim cannot read it."""
+    """The vectors of a file.
+
+    Raises: DataError, it is no file of vectors, or gensim cannot read it.
+    """
     form, name = vector_files.form_of(path), files.shown(path)
     try:
         from gensim.models import KeyedVectors
@@ -115,8 +118,8 @@ def _read(path: str) -> KeyedVectors:
                 path, encoding="utf-8-sig", unicode_errors="replace", **how
             )
     except _GENSIM_FAILS as error:
-        if form.kind == "text" and (found := vector_files.faulty_row(path, form)):
-            number, fault = found
+        if form.kind == "text" and (faulty := vector_files.faulty_row(path, form)):
+            number, fault = faulty
             raise DataError(name, number, *fault) from None
         hint = "cut off, or a download that failed: fetch it again"
         raise DataError(name, None, f"gensim cannot read it: {error}", hint) from None

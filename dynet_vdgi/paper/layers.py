@@ -147,7 +147,7 @@ class TokenEmbedding:
             # Words without a pretrained vector get N(0, 1) entries, as in the released code.
             vectors = rng.normal(0.0, 1.0, (len(vocabulary.words) + 1, settings.vector_dim))
             if pretrained is not None:
-                vectors[1:][pretrained.found] = pretrained.values[pretrained.found]
+                vectors[1:][pretrained.has_vector] = pretrained.values[pretrained.has_vector]
             self.vectors = parameters.table(
                 f"{name}/vectors", vectors, frozen_vectors, by_word=True
             )

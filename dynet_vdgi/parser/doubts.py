@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from dynet_vdgi.conllu.places import Place, described
+from dynet_vdgi.conllu.places import Place, description_of
 from dynet_vdgi.conllu.protocols import UD_PUNCTUATION
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
@@ -74,7 +74,7 @@ def _in_sentence(
                     sentence,
                     number,
                     word,
-                    described(columns, sentence.forms),
+                    description_of(columns, sentence.forms),
                     "",
                     f"{value:.4f} {key}",
                 ),

@@ -38,7 +38,7 @@ def complete(scores: Floats, heads: Sequence[int]) -> Heads:
     if FREE not in heads:
         return tuple(heads)
 
-    return eisner.expected_best(eisner.marginals(eisner.constrained(scores, heads)), heads)
+    return eisner.expected_best(eisner.marginals(eisner.constrained_scores(scores, heads)), heads)
 
 
 def conflict(heads: Sequence[int]) -> str | None:
@@ -91,7 +91,7 @@ def _crossing(heads: Sequence[int]) -> tuple[tuple[int, int], tuple[int, int]] |
 def _is_possible(heads: Sequence[int]) -> bool:
 
     try:
-        eisner.best(eisner.constrained(np.zeros((len(heads) + 1, len(heads) + 1)), heads))
+        eisner.best(eisner.constrained_scores(np.zeros((len(heads) + 1, len(heads) + 1)), heads))
     except ValueError:
         return False
     return True

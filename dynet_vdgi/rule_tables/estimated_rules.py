@@ -54,8 +54,8 @@ def estimated_in(
         raise DataError(where, None, "no sentence is left to count in", hint)
     if len(prepared.sentences) < FEW_SENTENCES:
         logger.warning(
-            "counted in %s of at most %d words, too few to be reliable: give more trees, or a higher "
-            "--max-len (in training: data.max_len)",
+            "counted in %s of at most %d words, too few to be reliable: "
+            "give more trees, or a higher --max-len (in training: data.max_len)",
             count(len(prepared.sentences), "sentence"),
             max_len,
         )

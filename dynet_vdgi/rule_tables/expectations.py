@@ -70,8 +70,10 @@ class Estimate:
             *(f"#   {''.join(c if c.isprintable() else '?' for c in name)}" for name in names),
             f"# Sentences: {self.n_sentences}, of at most {max_len} words.",
             f"# {PROTOCOL.description}",
-            "# Expectation: gold arcs from head tag to dependent tag, divided by the ordered pairs of two",
-            "# words of one sentence with these tags (ROOT counts as one word more in every sentence).",
+            "# Expectation: gold arcs from head tag to dependent tag, "
+            "divided by the ordered pairs of two",
+            "# words of one sentence with these tags "
+            "(ROOT counts as one word more in every sentence).",
         ]
         lines += [f"{name} = {' '.join(tags)}" for name, tags in self.rules.classes.items()]
         lines += [

@@ -28,10 +28,10 @@ from dynet_vdgi.system.text_tables import aligned
 RULES, DISTANCE = "rules", "short arcs"
 """The name for the whole of a rule file without parts."""
 
-COMPARED = 300
+COMPARED_SENTENCES = 300
 """Sentences examined for the changes that a fact makes."""
 
-BARRED = 1e6
+BARRING_PENALTY = 1e6
 """Subtracted from a forbidden arc: more than the score of any tree."""
 
 Seen = tuple[Floats, list[str]]
@@ -52,7 +52,8 @@ class Reading:
 
 
 class Alternative(NamedTuple):
-    """A word's head in a tree, and the head it would have without this arc; -1: there is no other."""
+    """A word's head in a tree, and the head it would have without this arc; -1: there is no
+    other."""
 
     word: int
     head: int
@@ -81,21 +82,21 @@ class PartByPart:
         """The contribution of each part, if any, to the log-potentials (n + 1, n + 1), in order."""
         view = self.prior.view(sentence)
         whole = np.zeros((view.n + 1, view.n + 1))
-        found: dict[str, Floats] = {}
+        by_part: dict[str, Floats] = {}
         for part, prior in self._growing:
             grown = prior.by_tags(view)
-            found[part], whole = grown - whole, grown
+            by_part[part], whole = grown - whole, grown
         for setting, added in self.prior.additions(view):
-            found[self.prior.rules.part_at(setting.line).name] += added
+            by_part[self.prior.rules.part_at(setting.line).name] += added
         return {
             part: added
-            for part, added in found.items()
+            for part, added in by_part.items()
             if np.abs(added[:, 1:]).max(initial=0.0) > 1e-9
         }
 
     def readings(self, sentence: Sentence) -> list[Reading]:
         """The parts' readings of the sentence's words, in the order of reading."""
-        view, found = self.prior.unread(sentence), []
+        view, readings = self.prior.unread(sentence), []
         tags, symbols = list(view.read), list(view.symbols)
         for setting in self.prior.reading(SideBySide([view])):
             part = self.prior.rules.part_at(setting.line).name
@@ -103,35 +104,39 @@ class PartByPart:
                 if view.read[k] != tags[k] or view.symbols[k] != symbols[k]:
                     word = view.n - k if self.prior.statistics.is_mirrored else k + 1
                     tag = view.read[k] if view.read[k] != tags[k] else ""
-                    found.append(Reading(word, part, tag, view.symbols[k]))
+                    readings.append(Reading(word, part, tag, view.symbols[k]))
             tags, symbols = list(view.read), list(view.symbols)
-        return found
+        return readings
 
 
 def alternatives(potentials: Floats, heads: Sequence[int]) -> list[Alternative]:
     """The heads of a tree, and the heads in the best trees without each of its arcs."""
-    found = []
+    choices = []
     for word, head in enumerate(heads, 1):
         without = potentials.copy()
-        without[head, word] -= BARRED
+        without[head, word] -= BARRING_PENALTY
         other = eisner.best(without)[word - 1]
-        found.append(Alternative(word, head, other if other != head else -1))
-    return found
+        choices.append(Alternative(word, head, other if other != head else -1))
+    return choices
 
 
 def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fact]) -> list[str]:
     """Messages about facts whose removal would change neither the potentials nor the symbols of the
     text.
 
-    For a long text, its first COMPARED sentences decide.
+    For a long text, its first COMPARED_SENTENCES sentences decide.
     """
     if not facts:
         return []
-    expected = _seen(Prior.of_text(rules, text, facts), text)
-    where = f"the first {COMPARED} sentences of this text" if len(text) > COMPARED else "this text"
+    expected = _visible_to_teachers(Prior.of_text(rules, text, facts), text)
+    where = (
+        f"the first {COMPARED_SENTENCES} sentences of this text"
+        if len(text) > COMPARED_SENTENCES
+        else "this text"
+    )
 
     def changes(others: Mapping[str, Fact]) -> bool:
-        seen = _seen(Prior.of_text(rules, text, others), text)
+        seen = _visible_to_teachers(Prior.of_text(rules, text, others), text)
         return any(
             symbols != before or not np.allclose(potentials, old)
             for (potentials, symbols), (old, before) in zip(seen, expected)
@@ -153,14 +158,15 @@ def idle_facts(rules: RuleSet, text: Sequence[Sentence], facts: Mapping[str, Fac
     return idle
 
 
-def _seen(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
+def _visible_to_teachers(prior: Prior, text: Sequence[Sentence]) -> list[Seen]:
     """Everything about a prior that a teacher can see, in the first sentences."""
     return [
-        (prior.potentials(sentence), prior.view(sentence).symbols) for sentence in text[:COMPARED]
+        (prior.potentials(sentence), prior.view(sentence).symbols)
+        for sentence in text[:COMPARED_SENTENCES]
     ]
 
 
-def explained(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
+def explanation_of(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
     """Each part's contribution to the arcs of a tree, and to the best other head of each word; in
     nats."""
     pieces = PartByPart(prior)
@@ -172,15 +178,15 @@ def explained(sentence: Sentence, heads: Sequence[int], prior: Prior) -> str:
     for choice in alternatives(potentials, heads):
         note = f"  {'; '.join(readings[choice.word])}" if choice.word in readings else ""
         arcs = [head for head in (choice.head, choice.other) if head >= 0]
-        rows = [["  head", *(_named(sentence, head) for head in arcs)]]
+        rows = [["  head", *(_word_text(sentence, head) for head in arcs)]]
         for part, added in additions.items():
             values = [added[head, choice.word] for head in arcs]
             if any(abs(value) >= 0.005 for value in values):
                 rows.append([f"  [{part}]", *(f"{value:+.2f}" for value in values)])
         rows.append(["  sum", *(f"{potentials[head, choice.word]:+.2f}" for head in arcs)])
-        blocks.append(f"{_named(sentence, choice.word)}{note}\n{aligned(rows)}")
+        blocks.append(f"{_word_text(sentence, choice.word)}{note}\n{aligned(rows)}")
     return "\n\n".join(blocks)
 
 
-def _named(sentence: Sentence, word: int) -> str:
+def _word_text(sentence: Sentence, word: int) -> str:
     return f"{word} {sentence.forms[word - 1]} {sentence.tags[word - 1]}" if word else "ROOT"

@@ -1,9 +1,9 @@
 """A linguist's knowledge of a language, as evidence in addition to the text.
 
-A file of facts has lines `NAME = VALUE`. NAME is an order of words, see `orders`, and VALUE gives the
-position of its words: before, after, mixed, or the share of them that stand before. Or NAME is a measure that
-the rule table defines (see `statistics`), and VALUE its value from 0 to 1, `yes` for 1 and `no` for 0. `;
-cases N` says how many cases the fact is worth, otherwise CASES:
+A file of facts has lines `NAME = VALUE`. NAME is an order of words, see `orders`, and VALUE gives
+the position of its words: before, after, mixed, or the share of them that stand before. Or NAME is
+a measure that the rule table defines (see `statistics`), and VALUE its value from 0 to 1, `yes`
+for 1 and `no` for 0. `; cases N` says how many cases the fact is worth, otherwise DEFAULT_CASES:
 
     objects = before            # their verbs
     verb-initial = no
@@ -25,12 +25,12 @@ from dynet_vdgi.rule_tables.measures import Text
 from dynet_vdgi.rule_tables.rule_files import content_of
 from dynet_vdgi.rule_tables.rules import RuleSet
 from dynet_vdgi.rule_tables.table import Table
-from dynet_vdgi.rule_tables.word_orders import CASES, ORDERS, YES_OR_NO, Fact, of_measures
+from dynet_vdgi.rule_tables.word_orders import DEFAULT_CASES, ORDERS, YES_OR_NO, Fact, of_measures
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.messages import of_these, there_are
 
 
-def accepted(rules: RuleSet) -> list[str]:
+def accepted_names(rules: RuleSet) -> list[str]:
     """The names of facts that have an effect under a table: orders first, then its measures."""
     if rules.table is None:
         return []
@@ -60,9 +60,9 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
         line;
             there are no facts; the table uses none. The message names file and line.
     """
-    names = accepted(rules)
+    names = accepted_names(rules)
     facts: dict[str, Fact] = {}
-    said: dict[str, str] = {}
+    given_under: dict[str, str] = {}
     for number, line in enumerate(text.replace("\ufeff", "").split("\n"), 1):
         content = content_of(line)
         if not content:
@@ -78,12 +78,12 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
             raise ConfigError(f"{place}: '{name}' is there twice")
         facts[name] = _fact(name, value, place)
         for measure, _, _ in of_measures({name: facts[name]}):
-            if measure in said:
-                other = said[measure]
+            if measure in given_under:
+                other = given_under[measure]
                 raise ConfigError(
                     f"{place}: '{name}' and '{other}' are about the same; leave one out"
                 )
-            said[measure] = name
+            given_under[measure] = name
     if not facts:
         raise ConfigError(f"{path}: no facts (one a line, such as objects = before)")
     return facts
@@ -91,7 +91,10 @@ def parse_facts(text: str, rules: RuleSet, path: str = "<facts>") -> dict[str, F
 
 def _unknown(name: str, names: list[str]) -> str:
     if not names:
-        return f"no fact changes anything: the rules have no part that asks for '{name}'; set rules=best, say"
+        return (
+            "no fact changes anything: "
+            f"the rules have no part that asks for '{name}'; set rules=best, say"
+        )
     if name in ORDERS:
         wanted = ORDERS[name].measures
         how = f", such as with 'measure {wanted[0]} = told'" if wanted else ""
@@ -109,7 +112,7 @@ def _fact(name: str, value: str, place: str) -> Fact:
     level = words[share] if share in words else _number(share, place, f" (or {', '.join(words)})")
     if level > 1:
         raise ConfigError(f"{place}: {share} is not from 0 to 1 (or {', '.join(words)})")
-    return Fact(level, _number(tail[1], place) if rest else CASES)
+    return Fact(level, _number(tail[1], place) if rest else DEFAULT_CASES)
 
 
 def _number(column: str, place: str, otherwise: str = "") -> float:
@@ -134,5 +137,5 @@ def with_facts(text: Text, facts: Mapping[str, Fact], cases: Mapping[str, int]) 
     measures = dict(text.measures)
     for name, fact, _ in of_measures(facts):
         if name in measures:
-            measures[name] = fact.beside(measures[name], cases[name])
+            measures[name] = fact.combined_share(measures[name], cases[name])
     return replace(text, measures=measures)

@@ -12,8 +12,10 @@ Its value is the share of cases of the KIND that support it, rescaled: LOW becom
 
 ending A | B     sentences of three words or more with a word of A; for it: the ones that end with B
 beginning A | B  the same, that begin with B
-edge A           first and last words that are of A, in sentences of two words or more; for it: first ones
-after A | B | C  words of A in sentences with exactly one word of B; for it: those after the last of C
+edge A           first and last words that are of A, in sentences of two words or more;
+                 for it: first ones
+after A | B | C  words of A in sentences with exactly one word of B;
+                 for it: those after the last of C
 ahead A | B      words of A in sentences with exactly one word of B; for it: those ahead of it
 before A | B     neighbours of A and B in either order; for it: A before B
 share A | B      words of A and of B; for it: those of A
@@ -58,19 +60,22 @@ class VerbOrder(IntEnum):
     INITIAL = 2
 
 
-def _at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
+def _cases_at_end(views: Sequence[View], groups: Sequence[Group], end: int) -> Cases:
     having, ends = groups[0].tags, groups[1].tags
-    found = [view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)]
-    return sum(tag in ends for tag in found), len(found)
+    edge_tags = [
+        view.tags[end] for view in views if view.n > 2 and not having.isdisjoint(view.tags)
+    ]
+    return sum(tag in ends for tag in edge_tags), len(edge_tags)
 
 
-def _at_one_edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_at_one_edge(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     longer = [view.tags for view in views if view.n > 1]
-    first, last = (sum(tags[end] in groups[0].tags for tags in longer) for end in (0, -1))
+    first = sum(tags[0] in groups[0].tags for tags in longer)
+    last = sum(tags[-1] in groups[0].tags for tags in longer)
     return first, first + last
 
 
-def _ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     counted, one = (group.tags for group in groups)
     ahead = total = 0
     for view in views:
@@ -82,7 +87,7 @@ def _ahead(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return ahead, total
 
 
-def _after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     counted, one, last = (group.tags for group in groups)
     after = total = 0
     for view in views:
@@ -94,7 +99,7 @@ def _after(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return after, total
 
 
-def _before(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_before(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     pairs: Counter[tuple[str, str]] = Counter()
     for view in views:
         pairs.update(zip(view.tags, view.tags[1:]))
@@ -103,20 +108,20 @@ def _before(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     return right, right + sum(pairs[b, a] for a in first for b in second)
 
 
-def _share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
+def _cases_of_share(views: Sequence[View], groups: Sequence[Group]) -> Cases:
     times = Counter(chain.from_iterable(zip(view.tags, view.feats) for view in views))
     first, second = (sum(n for pair, n in times.items() if group.has(*pair)) for group in groups)
     return first, first + second
 
 
 MEASURES: dict[str, tuple[int, Callable[[Sequence[View], Sequence[Group]], Cases]]] = {
-    "ending": (2, partial(_at_end, end=-1)),
-    "beginning": (2, partial(_at_end, end=0)),
-    "edge": (1, _at_one_edge),
-    "ahead": (2, _ahead),
-    "after": (3, _after),
-    "before": (2, _before),
-    "share": (2, _share),
+    "ending": (2, partial(_cases_at_end, end=-1)),
+    "beginning": (2, partial(_cases_at_end, end=0)),
+    "edge": (1, _cases_at_one_edge),
+    "ahead": (2, _cases_ahead),
+    "after": (3, _cases_after),
+    "before": (2, _cases_before),
+    "share": (2, _cases_of_share),
     TOLD: (0, lambda views, groups: (0, 0)),
 }
 """Numbers of groups and functions by kind."""
@@ -131,16 +136,16 @@ def measure_syntax(kind: str) -> Syntax:
 class Text:
     """All measurements of one text, as plain data: it is kept in model files.
 
-    `found` holds the parts' own findings by setting name, `told` the facts about the language,
+    `findings` holds what each part measured, by setting name; `facts` the facts about the language,
     which are already part of `order` and `measures`.
     """
 
     order: Statistics = field(default_factory=Statistics)
     measures: Mapping[str, float] = field(default_factory=dict)
-    found: Mapping[str, Any] = field(default_factory=dict)
+    findings: Mapping[str, Any] = field(default_factory=dict)
     has_feats: bool = False
     has_gaps: bool = False
-    told: Mapping[str, Fact] = field(default_factory=dict)
+    facts: Mapping[str, Fact] = field(default_factory=dict)
 
     def factor(self, setting: Setting) -> float:
         """The factor for a line's number."""
@@ -163,15 +168,18 @@ class Text:
         return {
             "order": asdict(self.order),
             "measures": dict(self.measures),
-            "found": dict(self.found),
+            "found": dict(self.findings),
             "has_feats": self.has_feats,
             "has_gaps": self.has_gaps,
-            "told": {name: [fact.value, fact.cases] for name, fact in self.told.items()},
+            "told": {name: [fact.value, fact.cases] for name, fact in self.facts.items()},
         }
 
     @classmethod
     def from_json(cls, data: Any) -> Text:
-        """The text saved by `to_json`. Raises: ModelError, a field is missing or of another type."""
+        """The text saved by `to_json`.
+
+        Raises: ModelError, a field is missing or of another type.
+        """
         try:
             stored = msgspec.convert(data, _StoredText)
         except msgspec.ValidationError as error:
@@ -179,10 +187,10 @@ class Text:
         return cls(
             stored.order,
             stored.measures,
-            stored.found,
+            stored.findings,
             stored.has_feats,
             stored.has_gaps,
-            {name: Fact(*numbers) for name, numbers in stored.told.items()},
+            {name: Fact(*numbers) for name, numbers in stored.facts.items()},
         )
 
 
@@ -191,10 +199,10 @@ class _StoredText(msgspec.Struct):
 
     order: Statistics
     measures: dict[str, int | float]
-    found: dict[str, Any]
+    findings: dict[str, Any] = msgspec.field(name="found")
     has_feats: bool
     has_gaps: bool
-    told: dict[str, tuple[int | float, int | float]] = {}
+    facts: dict[str, tuple[int | float, int | float]] = msgspec.field(default={}, name="told")
 
 
 def levels(measures: Iterable[Measure], views: Sequence[View]) -> dict[str, float]:

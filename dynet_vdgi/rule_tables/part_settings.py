@@ -2,9 +2,9 @@
 
 NAME = NUMBER GROUP | GROUP ; OPTION VALUE ... ; OPTION VALUE ... if MEASURE
 
-Each NAME is registered with its effect, its groups and its options, see `parts`. The number is usually in
-nats. `if MEASURE` multiplies it by the text's value of the measure, m from 0 to 1, `unless MEASURE` by 1
-- m, `if MEASURE and MEASURE` by both values; `unless` may follow `if`.
+Each NAME is registered with its effect, its groups and its options, see `parts`. The number is
+usually in nats. `if MEASURE` multiplies it by the text's value of the measure, m from 0 to 1,
+`unless MEASURE` by 1 - m, `if MEASURE and MEASURE` by both values; `unless` may follow `if`.
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         weight, body = number_of(body[0], f"the weight of '{name}'", 0.0), body[1:]
     groups = [_group(part, name) for part in _split(body, "|")] if body else []
     if len(groups) != len(syntax.groups) and not (syntax.more and len(groups) > len(syntax.groups)):
-        found = f"{count(len(groups), 'group')} of tags"
-        raise ValueError(f"'{name}' has {found} (expected {syntax.example(name)})")
+        groups_given = f"{count(len(groups), 'group')} of tags"
+        raise ValueError(f"'{name}' has {groups_given} (expected {syntax.example(name)})")
     options: dict[str, Value] = {}
     for tail in tails:
         option, values = (tail[0], tail[1:]) if tail else ("", [])
@@ -107,9 +107,8 @@ def parse_setting(name: str, value: str, syntax: Syntax, line: int = 0) -> Setti
         if option in options:
             raise ValueError(f"'{name}' has the option '{option}' twice")
         if not values or (kind == "number" and len(values) > 1):
-            raise ValueError(
-                f"the option '{option}' of '{name}' needs {'one number' if kind == 'number' else kind}"
-            )
+            needed = "one number" if kind == "number" else kind
+            raise ValueError(f"the option '{option}' of '{name}' needs {needed}")
         if kind == "number":
             options[option] = number_of(values[0], f"the option '{option}' of '{name}'", -math.inf)
         else:
@@ -134,7 +133,9 @@ def _conditions(tokens: list[str]) -> tuple[list[str], tuple[str, ...], tuple[st
         raise ValueError(
             f"expected 'if A', 'if A and B', 'unless B' or 'if A unless B' (found {tail})"
         )
-    wanted, unless = (tuple(found.split(" and ")) if found else () for found in match.groups())
+    wanted, unless = (
+        tuple(measures.split(" and ")) if measures else () for measures in match.groups()
+    )
     return tokens[:place], wanted, unless
 
 
@@ -157,7 +158,10 @@ def _split(tokens: list[str], separator: str) -> list[list[str]]:
 
 
 def number_of(token: str, what: str, least: float) -> float:
-    """The number in a table; `least` is 0, or minus infinity. Raises: ValueError, with the fault."""
+    """The number in a table; `least` is 0, or minus infinity.
+
+    Raises: ValueError, with the fault.
+    """
     try:
         value = float(token)
     except ValueError:

@@ -19,14 +19,15 @@ from functools import cached_property, lru_cache
 from dynet_vdgi.features.atoms import values_of
 
 _PATTERN = re.compile(
-    r"(?P<tag>[^\s\[\]|;]+)(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
+    r"(?P<tag>[^\s\[\]|;]+)"
+    r"(\[(?P<absent>-)?(?P<name>[^\s\[\]=|;-]+)(=(?P<values>[^\s\[\]=;]+))?\])?"
 )
 
 _TOKEN = re.compile(r"[^\s\[\]|;]+(?:\[[^\[\]]*\])?|\||;|\[|\]")
 
 ANY = "*"
 
-MOST_KNOWN = 1 << 14
+MOST_MEMBERSHIPS = 1 << 14
 
 
 @lru_cache(maxsize=1 << 16)
@@ -50,7 +51,10 @@ class Pattern:
 
     @classmethod
     def of(cls, text: str) -> Pattern:
-        """The pattern from its notation in a table. Raises: ValueError, the text is not a pattern."""
+        """The pattern from its notation in a table.
+
+        Raises: ValueError, the text is not a pattern.
+        """
         match = _PATTERN.fullmatch(text)
         if match is None or (match["name"] and bool(match["absent"]) == bool(match["values"])):
             raise ValueError(
@@ -88,7 +92,7 @@ class Group:
 
     plain: frozenset[str] = frozenset()
     special: tuple[Pattern, ...] = ()
-    known: dict[tuple[str, str], bool] = field(
+    memberships: dict[tuple[str, str], bool] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
     """Cached answers for tags and FEATS, as far as special patterns decide."""
@@ -109,13 +113,13 @@ class Group:
             return True
         if not self.special:
             return False
-        found = self.known.get((tag, feats))
-        if found is None:
-            if len(self.known) >= MOST_KNOWN:
-                self.known.clear()
-            found = any(p.fits(tag, features_of(feats)) for p in self.special)
-            self.known[tag, feats] = found
-        return found
+        is_member = self.memberships.get((tag, feats))
+        if is_member is None:
+            if len(self.memberships) >= MOST_MEMBERSHIPS:
+                self.memberships.clear()
+            is_member = any(p.fits(tag, features_of(feats)) for p in self.special)
+            self.memberships[tag, feats] = is_member
+        return is_member
 
 
 def tokens_of(value: str) -> list[str]:

@@ -4,6 +4,16 @@ All consumers use this module. `rules` describes the tables behind it. Potential
 only their differences within a column, the possible heads of one word, have a meaning.
 
 Letters: n words, K tags that a table or the statistics mention.
+
+Two rules, and "dogs bark": the arcs from ROOT to the verb and from the verb to the noun are worth
+1 nat.
+
+>>> from dynet_vdgi.rule_tables.rules import parse_rules
+>>> prior = Prior(parse_rules("ROOT VERB 1\\nVERB NOUN 1"))
+>>> prior.potentials(Sentence(("dogs", "bark"), ("NOUN", "VERB")))[:, 1:]  # by head, ROOT first
+array([[0., 1.],
+       [0., 0.],
+       [1., 0.]])
 """
 
 from __future__ import annotations
@@ -67,7 +77,7 @@ class Prior:
         self.text = Text(text) if isinstance(text, Statistics) else text or Text()
         self.statistics = self.text.order
         self._table = rules.table or Table(rule_strength=1.0, short_arcs=short)
-        names = _mentioned(rules, self._table)
+        names = _mentioned_tags(rules, self._table)
         self._ids = {tag: k for k, tag in enumerate(names, start=1)}  # 0: every other tag
         self._root, self._arcs = self._tables(names)
         self._conjunction = self._flags(self._table.conjunction)
@@ -103,7 +113,7 @@ class Prior:
             Statistics.measure([sentence.tags for sentence in sentences], table, facts),
             has_feats=any(sentence.feats for sentence in sentences),
             has_gaps=any(any(sentence.gaps[1:-1]) for sentence in sentences),
-            told=dict(facts or {}),
+            facts=dict(facts or {}),
         )
         if not table.settings:
             return cls(rules, text)
@@ -113,13 +123,13 @@ class Prior:
         shown = {
             measure.name: 0 if measure.kind == TOLD else len(views) for measure in table.measures
         }
-        text = with_facts(text, text.told, shown)
-        found: dict[str, Any] = {}
+        text = with_facts(text, text.facts, shown)
+        findings: dict[str, Any] = {}
         for setting in table.settings:
             measure = KINDS_BY_NAME[setting.name].measure
             if measure is not None:
-                found[setting.name] = measure(views, setting, text)
-        return cls(rules, replace(text, found=found))
+                findings[setting.name] = measure(views, setting, text)
+        return cls(rules, replace(text, findings=findings))
 
     @classmethod
     def from_json(cls, rules: RuleSet, data: Any) -> Prior:
@@ -129,7 +139,7 @@ class Prior:
         find.
         """
         text = Text.from_json(data)
-        for name, finding in text.found.items():
+        for name, finding in text.findings.items():
             measure = KINDS_BY_NAME[name].measure if name in KINDS_BY_NAME else None
             if measure is not None:
                 try:
@@ -156,7 +166,8 @@ class Prior:
         return views
 
     def reading(self, views: SideBySide, *, symbols: bool = True) -> Iterator[Setting]:
-        """Reads views step by step: yields each setting that may change readings, after it has run."""
+        """Reads views step by step: yields each setting that may change readings, after it has
+        run."""
         for setting, kind in self._settings:
             if kind.read is not None and views.n and (symbols or not kind.only_symbols):
                 kind.read(views, setting, self.text)
@@ -185,15 +196,15 @@ class Prior:
     def potentials_of(self, views: Sequence[View]) -> list[Floats]:
         """The log-potentials of `potentials` for views, in the order of the sentence even if
         mirrored."""
-        found = [np.zeros((1, 1))] * len(views)
+        all_potentials = [np.zeros((1, 1))] * len(views)
         for places, some in SideBySide.of(views):
             potentials = self._potentials(some)
             for setting, kind in self._settings:
                 if kind.add is not None:
                     kind.add(some, setting, self.text, potentials[:, 0, 1:], potentials[:, 1:, 1:])
             for k, of_sentence in zip(places, potentials):
-                found[k] = self._in_order(of_sentence[: views[k].n + 1, : views[k].n + 1])
-        return found
+                all_potentials[k] = self._in_order(of_sentence[: views[k].n + 1, : views[k].n + 1])
+        return all_potentials
 
     def additions(self, view: View) -> Iterator[tuple[Setting, Floats]]:
         """The contribution to `potentials_of` of each part that looks at the whole sentence, in
@@ -332,16 +343,16 @@ class _Views(Sequence[View]):
 
     def __init__(self, prior: Prior, sentences: Sequence[Sentence]) -> None:
         self._make, self._sentences = prior.unread, sentences
-        self._kept = list(map(prior.unread, sentences)) if len(sentences) <= KEPT_VIEWS else None
+        self._views = list(map(prior.unread, sentences)) if len(sentences) <= KEPT_VIEWS else None
 
     def __getitem__(self, place: Any) -> Any:
-        if self._kept is not None:
-            return self._kept[place]
-        found = self._sentences[place]
-        return [*map(self._make, found)] if isinstance(place, slice) else self._make(found)
+        if self._views is not None:
+            return self._views[place]
+        chosen = self._sentences[place]
+        return [*map(self._make, chosen)] if isinstance(place, slice) else self._make(chosen)
 
     def __iter__(self) -> Iterator[View]:
-        return iter(self._kept) if self._kept is not None else map(self._make, self._sentences)
+        return iter(self._views) if self._views is not None else map(self._make, self._sentences)
 
     def __len__(self) -> int:
         return len(self._sentences)
@@ -350,7 +361,7 @@ class _Views(Sequence[View]):
 def _is_silent(setting: Setting, text: Text) -> bool:
     """Whether a setting has no effect in a text."""
     kind = KINDS_BY_NAME[setting.name]
-    unmeasured = kind.measure is not None and setting.name not in text.found
+    unmeasured = kind.measure is not None and setting.name not in text.findings
     return (
         text.factor(setting) <= LEAST_FACTOR
         or unmeasured
@@ -358,7 +369,7 @@ def _is_silent(setting: Setting, text: Text) -> bool:
     )
 
 
-def _mentioned(rules: RuleSet, table: Table) -> list[str]:
+def _mentioned_tags(rules: RuleSet, table: Table) -> list[str]:
     """Every tag that a potential depends on, sorted."""
     every_rule = (*rules.rules, *table.exceptions)
     tags = {tag for rule in every_rule for tag in (*rules.heads(rule), *rules.dependents(rule))}

@@ -14,15 +14,18 @@ the rule's presence. Order does not matter, except that it is the order of the p
 
 A rule file with parts is a rule table. It says more about arcs, for `prior.Prior`:
 
-    [rules] (a) the rules of Naseem et al.       a part: name, kind, and whatever else there is to say
+    [rules] (a) the rules of Naseem et al.   a part: name, kind, and whatever else there is to say
     rule strength = 2.5        what a rule of weight 1 is worth
     VERB NOUN 1                head tag, dependent tag, weight
     VERB ADJ  0.5 right        only where the dependent stands to the right of its head (or: left)
     [pronouns] (b)
-    NOUN += PRON as dependent  PRON joins the class NOUN where it is a dependent (or: as head; or neither)
+    NOUN += PRON as dependent  PRON joins the class NOUN where it is a dependent
+                               (or: as head; or neither)
     [head first] (d)
-    except VERB VERB 0 left    whatever the rules say, the weight is this; may be negative; later lines win
-    except VERB VERB 0 right if verb-final          in texts that are verb-final only (or: unless verb-final)
+    except VERB VERB 0 left    whatever the rules say, the weight is this; may be negative;
+                               later lines win
+    except VERB VERB 0 right if verb-final      in texts that are verb-final only
+                                                (or: unless verb-final)
 
 Kinds: (a) one of the 13 published rules, (b) a property of language in general, (c) measured from
 the text at hand, (d) a convention of UD's annotation. A part is switched off by taking its lines
@@ -32,12 +35,12 @@ classes:
     rule strength = NUMBER           of a rule of weight 1; needed where there are rules
     short arcs = NUMBER              taken from an arc for each word between its ends
     leaf = FACTOR TAG ...            arcs from these tags to others are FACTOR times as probable
-    edge statistics = NUMBER TAG ... these tags stand left of their heads if more sentences begin with them
+    edge statistics = NUMBER TAG ... these tags stand left of their heads if more sentences begin
                                      than end with them, otherwise right of them: see `statistics`
-    verb-final = SHARE TAG ...       a text is verb-final if more than this share of its sentences with one of
-                                     these tags end with one; without this line none is
-    reading order = TAG ...          conjunctions; a text of which more sentences end with these than begin is
-                                     in mirror image, and so is the table then
+    verb-final = SHARE TAG ...       a text is verb-final if more than this share of its sentences
+                                     with one of these tags end with one; without this line none is
+    reading order = TAG ...          conjunctions; a text of which more sentences end with these
+                                     than begin is in mirror image, and so is the table then
     conjunction = TAG ...            tags of words that join conjuncts
     subordinator = TAG ...           tags of words that begin a clause; not those with which more
                                      sentences end than begin
@@ -50,10 +53,11 @@ classes:
         Taken from arcs to a word of these groups from a head further right, with a subordinator
         between the two, or with a conjunction between the two and after it no word of the group
         before the head.
-    name run = NUMBER TAG ...        in a run of equal tags, one of these, the first word is the others' head
+    name run = NUMBER TAG ...        in a run of equal tags, one of these, the first word is the
+                                     head of the others
 
-Learners that count rules see a table's rules on both sides, without exceptions, with half the weight as
-expectation: a weight of 1 gives 0.5, the published expectation.
+Learners that count rules see a table's rules on both sides, without exceptions, with half the
+weight as expectation: a weight of 1 gives 0.5, the published expectation.
 """
 
 from __future__ import annotations
@@ -245,15 +249,15 @@ def parse_rules(text: str, path: str = "<rules>") -> RuleSet:
     # learning and parsing use tables by pairs of tags
     if n_tags > max(limit("tags"), DEFAULTS["tags"]):
         raise ConfigError(f"{path}: rules for {n_tags} tags ({to_raise('tags', n_tags)})")
-    faults += [(line, f"{path}:{line}: {what}") for line, what in _doubled(result, reader.lines)]
+    faults += [
+        (line, f"{path}:{line}: {what}") for line, what in _doubled_rules(result, reader.lines)
+    ]
     if faults:
-        told = [message for _, message in sorted(faults)]
-        more = (
-            [f"{path}: {count_of(len(told) - MOST_FAULTS_SHOWN, 'more fault')}"]
-            if len(told) > MOST_FAULTS_SHOWN
-            else []
-        )
-        raise ConfigError("\n".join([*told[:MOST_FAULTS_SHOWN], *more]))
+        messages = [message for _, message in sorted(faults)]
+        n_more = len(messages) - MOST_FAULTS_SHOWN
+        if n_more > 0:
+            messages[MOST_FAULTS_SHOWN:] = [f"{path}: {count_of(n_more, 'more fault')}"]
+        raise ConfigError("\n".join(messages))
     return result
 
 
@@ -271,17 +275,17 @@ def _read_all(reader: Reader, text: str) -> list[tuple[int, str]]:
     return faults
 
 
-def _doubled(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
+def _doubled_rules(rules: RuleSet, lines: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Lines whose rule matches a pair of tags already matched on that side by another rule, and
     remedy."""
     owner: dict[tuple[str, str, str], int] = {}
-    told = set()
+    reported = set()
     for line, rule in zip(lines, rules.rules):
         for head, dependent, side in product(rules.heads(rule), rules.dependents(rule), rule.sides):
             first = owner.setdefault((head, dependent, side), line)
-            if first == line or (first, line) in told:
+            if first == line or (first, line) in reported:
                 continue
-            told.add((first, line))
+            reported.add((first, line))
             exception = f"except {head} {dependent} {rule.weight:g}"
             exception += "" if rule.sides == SIDES else f" {rule.sides[0]}"
             remedy = f"; change line {first}" + (f", or write '{exception}'" if rules.table else "")

@@ -72,14 +72,15 @@ class Statistics:
         """
         text, facts = [tuple(tags) for tags in tagged if len(tags) > 1], facts or {}
         conjunctions = table.reading_order if table else ()
-        begun, ended = (sum(tags[end] in conjunctions for tags in text) for end in (0, -1))
-        is_mirrored = (
-            math.log((begun + FEW_SENTENCES) / (ended + FEW_SENTENCES)) < -CLEARLY_MIRRORED
-        )
+        begun = sum(tags[0] in conjunctions for tags in text)
+        ended = sum(tags[-1] in conjunctions for tags in text)
+        log_ratio = math.log((begun + FEW_SENTENCES) / (ended + FEW_SENTENCES))
+        is_mirrored = log_ratio < -CLEARLY_MIRRORED
         if is_mirrored and facts:
             raise ConfigError(
-                "facts: word-order facts cannot be used with a text that is read backwards (its sentences "
-                "end with conjunctions); leave them out, or leave out the table's 'reading order'"
+                "facts: word-order facts cannot be used with a text that is read backwards "
+                "(its sentences end with conjunctions); "
+                "leave them out, or leave out the table's 'reading order'"
             )
         if is_mirrored:
             text = [tags[::-1] for tags in text]
@@ -93,13 +94,13 @@ class Statistics:
             backwards = [tags[::-1] for tags in text]
             if _share_ending(backwards, verbs, of_verbs(facts, FIRST)) > share:
                 first = [_without_final(tags, verbs)[::-1] for tags in backwards]
-        told = of_tags(facts)
-        before = {tag: fact.value * fact.cases for tag, fact in told.items()}
-        after = {tag: fact.rest().value * fact.cases for tag, fact in told.items()}
+        tag_facts = of_tags(facts)
+        before = {tag: fact.value * fact.cases for tag, fact in tag_facts.items()}
+        after = {tag: fact.rest().value * fact.cases for tag, fact in tag_facts.items()}
         return cls(
             len(text),
-            _sorted(Counter(tags[0] for tags in first if tags), before),
-            _sorted(Counter(tags[-1] for tags in last if tags), after),
+            _with_fact_counts(Counter(tags[0] for tags in first if tags), before),
+            _with_fact_counts(Counter(tags[-1] for tags in last if tags), after),
             is_verb_final,
             is_mirrored,
         )
@@ -114,11 +115,11 @@ class Statistics:
         return max(-MOST_ASYMMETRIC, min(MOST_ASYMMETRIC, ratio))
 
 
-def _share_ending(text: Sequence[Sequence[str]], verbs: Collection[str], told: Fact) -> float:
+def _share_ending(text: Sequence[Sequence[str]], verbs: Collection[str], fact: Fact) -> float:
     """The share of sentences with a verb that end with one, including the facts about it."""
     with_verb = [tags for tags in text if not set(verbs).isdisjoint(tags)]
     share = sum(tags[-1] in verbs for tags in with_verb) / max(1, len(with_verb))
-    return told.beside(share, len(with_verb))
+    return fact.combined_share(share, len(with_verb))
 
 
 def _without_final(tags: tuple[str, ...], verbs: Collection[str]) -> tuple[str, ...]:
@@ -129,6 +130,8 @@ def _without_final(tags: tuple[str, ...], verbs: Collection[str]) -> tuple[str, 
     return tags[:end]
 
 
-def _sorted(counts: Mapping[str, float], told: Mapping[str, float]) -> dict[str, float]:
-    tags = sorted({*counts, *told})
-    return {tag: counts.get(tag, 0) + told.get(tag, 0) for tag in tags}
+def _with_fact_counts(
+    counts: Mapping[str, float], fact_counts: Mapping[str, float]
+) -> dict[str, float]:
+    tags = sorted({*counts, *fact_counts})
+    return {tag: counts.get(tag, 0) + fact_counts.get(tag, 0) for tag in tags}

@@ -23,8 +23,9 @@ Cases = tuple[float, float]  # supporting cases, all cases
 class Rule:
     """One line of a rule file; `head` and `dependent` are tags or declared classes.
 
-    The weight is 1 outside tables. `sides` are the sides of the head on which the dependent may stand.
-    `verb_final`: the texts an exception applies to: True: verb-final ones; False: the others; None: all.
+    The weight is 1 outside tables. `sides` are the sides of the head on which the dependent may
+    stand. `verb_final`: the texts an exception applies to: True: verb-final ones; False: the
+    others; None: all.
     """
 
     head: str

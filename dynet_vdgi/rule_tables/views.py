@@ -15,7 +15,7 @@ from dynet_vdgi.system.array_types import Flags, Ints
 
 NO_VALUE = "_"
 
-WORDS = 1_500
+WORDS_AT_ONCE = 1_500
 """Words that the parts look at together: few enough for arrays of all their arcs to stay in a
 cache."""
 
@@ -115,12 +115,12 @@ class SideBySide:
 
     @classmethod
     def of(cls, views: Sequence[View]) -> Iterator[tuple[list[int], SideBySide]]:
-        """Views with words, those of similar length together, about WORDS words at a time, and
-        their places."""
+        """Views with words, those of similar length together, about WORDS_AT_ONCE words at a time,
+        and their places."""
         some: list[int] = []
         for k in sorted((k for k, view in enumerate(views) if view.n), key=lambda k: views[k].n):
             n = views[k].n
-            if some and (n > 1.2 * views[some[0]].n + 1 or n * len(some) >= WORDS):
+            if some and (n > 1.2 * views[some[0]].n + 1 or n * len(some) >= WORDS_AT_ONCE):
                 yield some, cls([views[j] for j in some])
                 some = []
             some.append(k)
@@ -139,16 +139,16 @@ class SideBySide:
     def flags(self, group: Group) -> Flags:
         """The words (k, n) in a group, by the tags that the table reads. The result must not be
         changed."""
-        known = self._flags.get(id(group))
-        if known is not None:
-            return known[1]
+        cached = self._flags.get(id(group))
+        if cached is not None:
+            return cached[1]
         readings, numbers = self.numbered(with_feats=bool(group.special))
-        found = np.array([reading[0] != "" and group.has(*reading) for reading in readings])[
+        flags = np.array([reading[0] != "" and group.has(*reading) for reading in readings])[
             numbers
         ]
-        found.flags.writeable = False
-        self._flags[id(group)] = group, found
-        return found
+        flags.flags.writeable = False
+        self._flags[id(group)] = group, flags
+        return flags
 
     def places(self, group: Group) -> list[tuple[int, int]]:
         """The words in a group: sentence and place in it."""

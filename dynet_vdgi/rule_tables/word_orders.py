@@ -1,8 +1,9 @@
 """Word orders by the names that linguists use, and the evidence each gives about a rule table's
 measures.
 
-A *fact* is a share, from 0 to 1, and the number of cases it is worth beside those of a text. It never
-replaces the evidence of a text: it counts as further cases, so its influence fades as the text grows.
+A *fact* is a share, from 0 to 1, and the number of cases it is worth beside those of a text. It
+never replaces the evidence of a text: it counts as further cases, so its influence fades as the
+text grows.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-CASES = 200.0
+DEFAULT_CASES = 200.0
 """The default number of cases a fact is worth: more than a small text, less than a large one."""
 
 SIDES_OF_HEADS = {"before": 1.0, "after": 0.0, "mixed": 0.5}
@@ -25,9 +26,9 @@ class Fact:
     """A known share, and how many cases this knowledge is worth."""
 
     value: float
-    cases: float = CASES
+    cases: float = DEFAULT_CASES
 
-    def beside(self, value: float, cases: float) -> float:
+    def combined_share(self, value: float, cases: float) -> float:
         """The combined share, if this many `cases` have this value."""
         total = cases + self.cases
         return (value * cases + self.value * self.cases) / total if total else value
@@ -104,15 +105,15 @@ def value_as_written(name: str, fact: Fact) -> str:
 
 def of_measures(facts: Mapping[str, Fact]) -> list[tuple[str, Fact, str]]:
     """The facts about measures: name of the measure, fact, and the name it was given under."""
-    found = []
+    evidence = []
     for name, fact in facts.items():
         order = ORDERS.get(name)
         if order is None:
-            found.append((name, fact, name))
+            evidence.append((name, fact, name))
         else:
-            found += [(measure, fact, name) for measure in order.measures]
-            found += [(measure, fact.rest(), name) for measure in order.opposite]
-    return found
+            evidence += [(measure, fact, name) for measure in order.measures]
+            evidence += [(measure, fact.rest(), name) for measure in order.opposite]
+    return evidence
 
 
 def of_tags(facts: Mapping[str, Fact]) -> dict[str, Fact]:
@@ -126,7 +127,7 @@ def of_tags(facts: Mapping[str, Fact]) -> dict[str, Fact]:
 
 def of_verbs(facts: Mapping[str, Fact], edge: str) -> Fact:
     """The fact about verbs at an edge, LAST or FIRST; worth no cases if there is none."""
-    said = (
+    edge_facts = (
         fact for name, fact in facts.items() if name in ORDERS and ORDERS[name].verbs_are == edge
     )
-    return next(said, Fact(0.0, 0.0))
+    return next(edge_facts, Fact(0.0, 0.0))

@@ -1,1 +1,2 @@
-"""Settings of a run: their sections, checks, presets, and the registries of recipes and teachers."""
+"""Settings of a run: their sections, checks, presets, and the registries of recipes and
+teachers."""

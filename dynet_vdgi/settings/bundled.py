@@ -32,9 +32,9 @@ def rules_path(name: str) -> Path:
 
     Raises: ConfigError, no rules have this name.
     """
-    known = bundled("rules")
-    if name in known:
-        return known[name]
+    tables = bundled("rules")
+    if name in tables:
+        return tables[name]
     if not Path(name).suffix and not os.path.exists(name):
-        raise ConfigError(f"config: no rules '{name}'{of_these(name, sorted(known))}")
+        raise ConfigError(f"config: no rules '{name}'{of_these(name, sorted(tables))}")
     return Path(name)

@@ -58,7 +58,7 @@ def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     changes the kind of teacher starts the teacher's section afresh. `updates` replaces `epochs`,
     and the reverse.
     """
-    result = _kept(values, layer)
+    result = _without_other_recipes(values, layer)
     for name, section in layer.items():
         if not isinstance(section, Mapping):
             result[name] = section
@@ -73,8 +73,9 @@ def merged(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
     return result
 
 
-def _kept(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
-    """The values without sections that mean something different, or nothing, in the layer's recipe."""
+def _without_other_recipes(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Values:
+    """The values without sections that mean something different, or nothing, in the layer's
+    recipe."""
     old, new = values.get("recipe", DEFAULT_RECIPE), layer.get("recipe")
     if new is None or new == old or not isinstance(new, str):
         return dict(values)
@@ -92,7 +93,7 @@ def in_recipe(recipe: str, settings: Settings, names: Iterable[str]) -> Settings
     layer: Values = {"recipe": recipe, **settings.with_trees}
     for name, value in leaves(values):
         if name in named and name != "recipe":
-            layer = _with(layer, nested(name, value))
+            layer = _with_values(layer, nested(name, value))
     return from_dict(merged(values, layer))
 
 
@@ -101,23 +102,27 @@ def merge(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
     Raises: ConfigError, see `values.from_dict`; or a change has no effect.
     """
-    return _checked(merged(settings.to_dict(), changes), changes)
+    return _checked_settings(merged(settings.to_dict(), changes), changes)
 
 
-def _checked(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
-    """The settings with these values. Raises: ConfigError, a value of the last layer has no effect."""
+def _checked_settings(values: Mapping[str, Any], layer: Mapping[str, Any]) -> Settings:
+    """The settings with these values.
+
+    Raises: ConfigError, a value of the last layer has no effect.
+    """
     settings = from_dict(values)
-    refuse(said(layer), settings.without_effect())
+    refuse(setting_names(layer), settings.without_effect())
     return settings
 
 
-def said(layer: Mapping[str, Any]) -> list[str]:
+def setting_names(layer: Mapping[str, Any]) -> list[str]:
     """Full names of the settings in a layer."""
     return [name for name, _ in leaves(layer)]
 
 
 def refuse(names: Iterable[str], idle: Mapping[str, str]) -> None:
-    """Raises: ConfigError, a setting of these names has no effect, see `Settings.without_effect`."""
+    """Raises: ConfigError, a setting of these names has no effect, see
+    `Settings.without_effect`."""
     for name in names:
         reason = idle.get(name) or idle.get(name.partition(".")[0])
         if reason:
@@ -129,8 +134,9 @@ def load_settings(
     assignments: Iterable[str] = (),
     changes: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The settings of a preset (its name, or the path of a TOML file) or of several, each on top of the one
-    before, and then of single changes: `section.key=value`, or nested values, which win.
+    """The settings of a preset (its name, or the path of a TOML file) or of several, each on top
+    of the one before, and then of single changes: `section.key=value`, or nested values, which
+    win.
 
     Raises: ConfigError, no such preset; see `values.from_dict`; or a setting of a layer has no
     effect.
@@ -148,26 +154,26 @@ def load_settings(
             applied.append(path)
             values = merged(values, layer)
             try:
-                _checked(values, layer)
+                _checked_settings(values, layer)
             except ConfigError as error:
                 raise ConfigError(f"{path}: {error}") from None
     top = changed(assignments, changes or {})
-    return _checked(merged(values, top), top)
+    return _checked_settings(merged(values, top), top)
 
 
 def changed(assignments: Iterable[str], changes: Mapping[str, Any]) -> Values:
     """Assignments and changes as nested values."""
     top: Values = {}
     for assignment in assignments:
-        top = _with(top, parse_assignment(assignment))
-    return _with(top, changes)
+        top = _with_values(top, parse_assignment(assignment))
+    return _with_values(top, changes)
 
 
-def _with(layer: Values, other: Mapping[str, Any]) -> Values:
+def _with_values(layer: Values, other: Mapping[str, Any]) -> Values:
     result = dict(layer)
     for name, value in other.items():
         both = isinstance(value, Mapping) and isinstance(result.get(name), Mapping)
-        result[name] = _with(dict(result[name]), value) if both else value
+        result[name] = _with_values(dict(result[name]), value) if both else value
     return result
 
 

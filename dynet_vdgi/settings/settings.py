@@ -59,7 +59,8 @@ class DataSettings(Section, frozen=True):
     ignore: Annotated[
         tuple[Literal["feats", "xpos", "forms", "punctuation"], ...],
         Meta(
-            description="word columns hidden from the teacher and the parser, in training and parsing"
+            description="word columns hidden from the teacher and the parser, "
+            "in training and parsing"
         ),
     ] = ()
 
@@ -117,12 +118,12 @@ class DmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="dmv"):
     ] = 100.0
 
     def idle(self, longest: int | None = None) -> dict[str, str]:
-        found = super().idle(longest)
+        reasons = super().idle(longest)
         if not self.valence_iterations:
-            found["backoff"] = "there is no second stage: valence_iterations is 0"
+            reasons["backoff"] = "there is no second stage: valence_iterations is 0"
             if not self.iterations:
-                found["smoothing"] = "there are no iterations of EM"
-        return found
+                reasons["smoothing"] = "there are no iterations of EM"
+        return reasons
 
 
 class Circumstances(NamedTuple):
@@ -135,21 +136,23 @@ class Circumstances(NamedTuple):
 
 
 Exclusions = tuple[tuple[str, str, Callable[[Any, Circumstances], object]], ...]
-"""Settings without effect: their names, the reason, which may name the settings as {0}, and when."""
+"""Settings without effect: their names, the reason, which may name the settings as {0}, and
+when."""
 
 
 class Settings(Section, frozen=True, tag_field="recipe"):
     """The settings of a run that every recipe has; each recipe adds sections of its own.
 
-    `chooses_on_dev`: gold dev trees choose the model. `counts_in_trees`: the expectations of rules are
-    counted in gold trees. `counts_rules`: learning counts how often each rule holds.
+    `chooses_on_dev`: gold dev trees choose the model. `counts_in_trees`: the expectations of rules
+    are counted in gold trees. `counts_rules`: learning counts how often each rule holds.
     """
 
     seed: Seed = 1
     rules: Annotated[
         str,
         Meta(
-            description="rule table of teacher, prior and posterior: a file, or a name in resources/rules"
+            description="rule table of teacher, prior and posterior: "
+            "a file, or a name in resources/rules"
         ),
     ] = "best"
     data: DataSettings = DataSettings()
@@ -181,7 +184,10 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     @property
     def with_trees(self) -> dict[str, Any]:
-        """What the recipe that takes over where there are gold trees gets besides what both have."""
+        """Settings for the recipe that takes over where there are gold trees.
+
+        They come on top of the settings that both recipes have.
+        """
         return {}
 
     @property
@@ -225,13 +231,13 @@ class Settings(Section, frozen=True, tag_field="recipe"):
 
     def to_dict(self) -> dict[str, Any]:
         """The sections and keys that have an effect, in the form of a preset."""
-        idle, kept = self.without_effect(), dict[str, Any]()
+        idle, effective = self.without_effect(), dict[str, Any]()
         for name, value in msgspec.json.decode(msgspec.json.encode(self)).items():
             if isinstance(value, dict):
                 value = {key: inner for key, inner in value.items() if f"{name}.{key}" not in idle}
             if name not in idle and value != {}:
-                kept[name] = value
-        return kept
+                effective[name] = value
+        return effective
 
     def to_toml(self) -> str:
         """The settings as the text of a preset file, from which they can be read back."""

@@ -1,15 +1,18 @@
 """From nested values to settings: each value is checked, and messages name what may be meant.
 
->>> from_dict({"recipe": "taught", "teacher": {"iteration": 3}})
-Traceback (most recent call last):
-dynet_vdgi.errors.ConfigError: config: no key 'teacher.iteration'; did you mean 'teacher.iterations'?
+>>> try:
+...     from_dict({"recipe": "taught", "teacher": {"iteration": 3}})
+... except ConfigError as error:
+...     print(*str(error).split("; "), sep="\\n")
+config: no key 'teacher.iteration'
+did you mean 'teacher.iterations'?
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import (
     Annotated,
@@ -51,7 +54,7 @@ class SettingPlace(NamedTuple):
 
 def every_setting() -> list[SettingPlace]:
     """Every setting of every recipe and teacher."""
-    found: dict[tuple[str, str, type[Section]], list[str]] = {}
+    recipes_of: dict[tuple[str, str, type[Section]], list[str]] = {}
     teachers = [TEACHERS.named(name).settings for name in TEACHERS.names()]
     for recipe in RECIPES.names():
         settings = RECIPES.named(recipe).settings
@@ -61,8 +64,8 @@ def every_setting() -> list[SettingPlace]:
                 kinds = teachers if hint is TeacherSettings else [hint]
                 places = [(name, key, kind) for kind in kinds for key in kind.__struct_fields__]
             for place in places:
-                found.setdefault(place, []).append(recipe)
-    return [SettingPlace(tuple(recipes), *place) for place, recipes in found.items()]
+                recipes_of.setdefault(place, []).append(recipe)
+    return [SettingPlace(tuple(recipes), *place) for place, recipes in recipes_of.items()]
 
 
 @cache
@@ -93,15 +96,15 @@ def from_dict(values: Mapping[str, Any]) -> Settings:
 
 
 def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: str) -> Numbers:
-    found: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     hints = hints_of(kind)
     for key, value in values.items():
         name = f"{section}.{key}".lstrip(".")
         if key not in hints:
-            raise ConfigError(f"config: {_unknown(section, str(key), value, kind, recipe)}")
+            raise ConfigError(f"config: {_unknown_name(section, str(key), value, kind, recipe)}")
         hint = hints[key]
         if not _is_section(hint):
-            found[key] = _value(name, hint, value, "config")
+            checked[key] = _value(name, hint, value, "config")
             continue
         if not isinstance(value, Mapping):
             raise ConfigError(f"config: '{name}' is a section, not a key; write '{name}.NAME'")
@@ -110,77 +113,85 @@ def _read(kind: type[Numbers], section: str, values: Mapping[str, Any], recipe: 
             default = next(
                 item.default for item in msgspec.structs.fields(kind) if item.name == key
             )
-            said = numbers.pop("kind", default.kind)
-            if not isinstance(said, str):
-                raise ConfigError(f"config: '{name}.kind' must be a text, not {said!r}")
-            inner = TEACHERS.named(said).settings
-        found[key] = _read(inner, name, numbers, recipe)
-    return kind(**found)
+            teacher_kind = numbers.pop("kind", default.kind)
+            if not isinstance(teacher_kind, str):
+                raise ConfigError(f"config: '{name}.kind' must be a text, not {teacher_kind!r}")
+            inner = TEACHERS.named(teacher_kind).settings
+        checked[key] = _read(inner, name, numbers, recipe)
+    return kind(**checked)
 
 
-def _unknown(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
+def _unknown_name(section: str, key: str, value: Any, kind: type[Section], recipe: str) -> str:
     """The message about a name that its section does not have."""
     name = f"{section}.{key}".lstrip(".")
-    if "." in key:
-        opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
-        return f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
-    # of a section that the recipe lacks, its first key
     if isinstance(value, Mapping) and not section and value:
+        # a section that the recipe lacks: the message is about its first key
         name = f"{key}.{next(iter(value))}"
     places = every_setting()
-    if any(place.name == name for place in places):
-        return _of_another_kind(name, section, kind, recipe)
     sections = list(dict.fromkeys(place.section for place in places if place.section))
-    if not section and key not in sections:
+    if "." in key:
+        opened, closed = key.replace(".", "': {'"), "}" * key.count(".")
+        message = f"no key '{key}': keys are nested, as in {{'{opened}': {value!r}{closed}}}"
+    elif any(place.name == name for place in places):
+        message = _of_another_kind(name, section, kind, recipe)
+    elif not section and key not in sections:
         keys = ("recipe", *Settings.__struct_fields__)
-        return f"no section '{key}'{did_you_mean(key, [*sections, *keys])}"
-    if "." not in name:
+        message = f"no section '{key}'{did_you_mean(key, [*sections, *keys])}"
+    elif "." not in name:
         of_recipe = [place.name for place in places if recipe in place.recipes]
-        return f"no key '{name}'{did_you_mean(name, of_recipe)}"
-    return f"no key '{name}'{_meant(name, section, key, kind, recipe)}"
+        message = f"no key '{name}'{did_you_mean(name, of_recipe)}"
+    else:
+        message = f"no key '{name}'{_nearest_setting(name, section, key, kind, recipe)}"
+    return message
 
 
 def _of_another_kind(name: str, section: str, kind: type[Section], recipe: str) -> str:
     """The message about a setting that other recipes, or other kinds of its section, have."""
     places = [place for place in every_setting() if place.name == name]
-    recipes = dict.fromkeys(
-        r for place in places if recipe not in place.recipes for r in place.recipes
-    )
-    if recipes:
-        return f"'{name}' {_of_others(recipes, recipe)}"
+    of_others = [place for place in places if recipe not in place.recipes]
+    if of_others:
+        return f"'{name}' {_of_other_recipes(_recipes_of(of_others), recipe)}"
     tags = dict.fromkeys(f"{section}.kind={place.kind.__struct_config__.tag}" for place in places)
-    return (
-        f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind.__struct_config__.tag}"
-    )
+    kind_here = kind.__struct_config__.tag
+    return f"'{name}' is for {' or '.join(tags)}, and {section}.kind is {kind_here}"
 
 
-def _meant(name: str, section: str, key: str, kind: type[Section], recipe: str) -> str:
-    """The end of the message about an unknown setting of a section: the one that may be meant."""
+def _recipes_of(places: Iterable[SettingPlace]) -> list[str]:
+    """The recipes that have one of these settings, in their order."""
+    recipes: dict[str, None] = {}
+    for place in places:
+        recipes.update(dict.fromkeys(place.recipes))
+    return list(recipes)
+
+
+def _nearest_setting(name: str, section: str, key: str, kind: type[Section], recipe: str) -> str:
+    """The end of the message about an unknown setting of a section: the one that may be meant.
+
+    That is a setting of this name elsewhere in the recipe, else one of a similar name in the
+    section, else one of a similar name in the section as another recipe has it.
+    """
     places = every_setting()
     of_recipe = [place for place in places if recipe in place.recipes]
     unknown, of_section = name.rpartition(".")[2], section or key
     elsewhere = [place.name for place in of_recipe if place.key == unknown]
     if elsewhere:
         return f"; did you mean '{elsewhere[0]}'?"
-    within = (
-        kind.__struct_fields__
-        if section
-        else [place.key for place in of_recipe if place.section == key]
-    )
+    within: Sequence[str] = kind.__struct_fields__
+    if not section:
+        within = [place.key for place in of_recipe if place.section == key]
     if near := nearest(unknown, within):
         return f"; did you mean '{of_section}.{near}'?"
     in_others = [place for place in places if place.section == of_section]
     if near := nearest(unknown, [place.key for place in in_others], 0.6):
-        recipes = dict.fromkeys(
-            r for place in in_others if place.key == near for r in place.recipes
-        )
-        return f"; '{of_section}.{near}' {_of_others(recipes, recipe)}"
+        recipes = _recipes_of(place for place in in_others if place.key == near)
+        return f"; '{of_section}.{near}' {_of_other_recipes(recipes, recipe)}"
     return ""
 
 
-def _of_others(recipes: Iterable[str], recipe: str) -> str:
-    """The end of a message about a setting that other recipes have, with a preset of the first one."""
-    preset = PRESETS.get(next(iter(recipes)))
+def _of_other_recipes(recipes: Sequence[str], recipe: str) -> str:
+    """The end of a message about a setting that other recipes have, with a preset of the first
+    one."""
+    preset = PRESETS.get(recipes[0])
     remedy = f"; try --preset {preset}" if preset else ""
     return f"is for recipe={' or recipe='.join(recipes)}, and recipe is {recipe}{remedy}"
 
@@ -219,8 +230,8 @@ def checked(
 
 def checked_seed(seed: int, owner: str) -> int:
     """The checked seed of a constructor. Raises: ConfigError."""
-    found: int = _value("seed", Seed, _plain(seed), owner)
-    return found
+    checked: int = _value("seed", Seed, _plain(seed), owner)
+    return checked
 
 
 def _plain(number: Any) -> Any:
@@ -240,16 +251,16 @@ def _value(name: str, hint: Any, value: Any, owner: str) -> Any:
             return value
         raise ConfigError(f"{owner}: '{name}' must be {hint.__name__}, not {value!r}")
     try:
-        found = msgspec.convert(value, hint)
+        converted = msgspec.convert(value, hint)
     except (msgspec.ValidationError, OverflowError):
         raise ConfigError(f"{owner}: '{name}' must be {_wanted(hint, value)}") from None
-    if isinstance(found, int) and not -(2**63) <= found < 2**63:
-        raise ConfigError(f"{owner}: '{name}' must be a number of a usable size, not {found}")
-    if isinstance(found, float) and not math.isfinite(found):
-        raise ConfigError(f"{owner}: '{name}' must be a finite number, not {found}")
-    if isinstance(found, str) and found != found.encode("utf-8", "replace").decode():
-        raise ConfigError(f"{owner}: '{name}' must be a text in UTF-8, not {found!r}")
-    return found
+    if isinstance(converted, int) and not -(2**63) <= converted < 2**63:
+        raise ConfigError(f"{owner}: '{name}' must be a number of a usable size, not {converted}")
+    if isinstance(converted, float) and not math.isfinite(converted):
+        raise ConfigError(f"{owner}: '{name}' must be a finite number, not {converted}")
+    if isinstance(converted, str) and converted != converted.encode("utf-8", "replace").decode():
+        raise ConfigError(f"{owner}: '{name}' must be a text in UTF-8, not {converted!r}")
+    return converted
 
 
 def _wanted(hint: Any, value: Any) -> str:
@@ -257,12 +268,8 @@ def _wanted(hint: Any, value: Any) -> str:
     bare, bounds = hint, None
     if get_origin(hint) is Annotated:
         bare, bounds = get_args(hint)[:2]
-    if get_origin(bare) is tuple:  # a list of such names
-        choices = [str(choice) for choice in get_args(get_args(bare)[0])]
-        wrong = [item for item in value if item not in choices] if isinstance(value, list) else []
-        such = f'{", ".join(choices)}, such as ["{choices[0]}"]'
-        near = did_you_mean(str(wrong[0]), choices) if wrong else ""
-        return f"a list of any of {such}, not {value!r}{near}"
+    if get_origin(bare) is tuple:
+        return _wanted_list([str(choice) for choice in get_args(get_args(bare)[0])], value)
     if get_origin(bare) is Literal and isinstance(value, str):
         choices = [str(choice) for choice in get_args(bare)]
         listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
@@ -274,6 +281,14 @@ def _wanted(hint: Any, value: Any) -> str:
     if bare is float and bounds and is_number and not is_too_large:
         return f"{_range(bounds)}, not {value!r}"
     return f"{_IN_WORDS.get(bare, 'a text')}, not {value!r}"
+
+
+def _wanted_list(choices: Sequence[str], value: Any) -> str:
+    """The message that a value is no list of some of these names."""
+    wrong = [item for item in value if item not in choices] if isinstance(value, list) else []
+    near = did_you_mean(str(wrong[0]), choices) if wrong else ""
+    such = f'{", ".join(choices)}, such as ["{choices[0]}"]'
+    return f"a list of any of {such}, not {value!r}{near}"
 
 
 def _range(bounds: Meta) -> str:

@@ -38,7 +38,7 @@ def one_thread() -> Iterator[None]:
     global _inside, _before
     with _lock:
         _anyone_may_set()
-        own = _controller().select(threading_layer="openmp").limit(limits=1)
+        openmp_limit = _controller().select(threading_layer="openmp").limit(limits=1)
         _before = _before if _inside else _controller().limit(limits=1)
         _inside += 1
     try:
@@ -49,7 +49,7 @@ def one_thread() -> Iterator[None]:
             _anyone_may_set()
             if not _inside:
                 _before.restore_original_limits()
-            own.restore_original_limits()
+            openmp_limit.restore_original_limits()
             _anyone_may_set()
 
 

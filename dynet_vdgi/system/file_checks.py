@@ -27,10 +27,10 @@ def check_output(
     """
     for name in inputs:
         with suppress(OSError, ValueError, AttributeError):  # no file, or standard input is closed
-            found = os.fstat(sys.stdin.fileno()) if name == STANDARD else os.stat(name)
-            if name == STANDARD and not stat.S_ISREG(found.st_mode):  # a terminal: nothing is lost
+            status = os.fstat(sys.stdin.fileno()) if name == STANDARD else os.stat(name)
+            if name == STANDARD and not stat.S_ISREG(status.st_mode):  # a terminal: nothing is lost
                 continue
-            if output != STANDARD and os.path.samestat(found, os.stat(output)):
+            if output != STANDARD and os.path.samestat(status, os.stat(output)):
                 is_same = os.fspath(name) == os.fspath(output)
                 what = "this is an input" if is_same else f"this is {shown(name)}"
                 raise UsageError(
@@ -47,7 +47,8 @@ def check_new(output: AnyPath, *, overwrite: bool) -> None:
     """Raises: `UsageError`, the file is there already, and it may not be overwritten."""
     if os.path.isfile(output) and not overwrite:
         raise UsageError(
-            f"-o {os.fspath(output)}: exists already (--overwrite replaces it, or name another file)"
+            f"-o {os.fspath(output)}: exists already "
+            "(--overwrite replaces it, or name another file)"
         )
 
 
@@ -62,7 +63,8 @@ def check_read_once(names: Iterable[AnyPath]) -> None:
 
 
 def check_read_again(names: Iterable[AnyPath], why: str) -> None:
-    """Raises: `UsageError`, standard input, a pipe or a device is named but has to be read again."""
+    """Raises: `UsageError`, standard input, a pipe or a device is named but has to be read
+    again."""
     for name in filter(_is_stream, names):
         raise UsageError(f"{why}: save {_called(name)} to a file first")
 

@@ -1,4 +1,6 @@
-"""Opening, writing and finding files: `-` and `.gz` are understood, faults name their place.
+"""Opening, writing and finding files of any kind: `-` and `.gz` are understood, faults name their
+place. (`parser.files` parses CoNLL-U files; `words.tagger.files` and `words.tokeniser.files` say
+what is in the files of learnt taggers and tokenisers.)
 
 A written file appears under its name only when it is complete, so an interrupted or failing run
 never leaves half a file, nor damages the file that it was to replace.
@@ -32,7 +34,7 @@ AnyPath = str | os.PathLike[str]
 
 STANDARD = "-"  # standard input or output, depending on the direction
 
-CHUNK = 1 << 16  # bytes
+CHUNK_BYTES = 1 << 16  # bytes
 
 _OPEN_FILES = ("/dev/fd", "/proc/self/fd")
 
@@ -123,9 +125,10 @@ def open_bytes(path: AnyPath) -> Iterator[BinaryIO]:
 def lines_of(path: AnyPath, *, are_limited: bool = True, undecoded: bool = False) -> Iterator[str]:
     r"""The lines of a UTF-8 text, see `open_bytes`, which end with "\n" only and keep that end.
 
-    So the caller sees "\r\n", and line numbers agree with those of other programs. The length of a line is
-    limited, see `limits.limit`, unless `are_limited` is false. With `undecoded`, bytes that are not UTF-8 become
-    lone surrogates, as by Python's "surrogateescape", unless the file begins as one of another encoding does.
+    So the caller sees "\r\n", and line numbers agree with those of other programs. The length of a
+    line is limited, see `limits.limit`, unless `are_limited` is false. With `undecoded`, bytes
+    that are not UTF-8 become lone surrogates, as by Python's "surrogateescape", unless the file
+    begins as one of another encoding does.
 
     Raises: `DataError`, as `open_bytes`, and with the line for a file that is damaged or not UTF-8,
     or has too long a line.
@@ -166,7 +169,8 @@ def read_text(path: AnyPath, *, are_limited: bool = True) -> str:
 
 @contextmanager
 def atomic_writer(path: AnyPath) -> Iterator[TextIO]:
-    r"""A UTF-8 text handle with "\n" line ends whose content replaces `path` when the block ends well.
+    r"""A UTF-8 text handle with "\n" line ends whose content replaces `path` when the block ends
+    well.
 
     Like `atomic_bytes_writer`, but a name in `.gz` is also compressed, the same text always to the
     same bytes.
@@ -217,11 +221,11 @@ def atomic_bytes_writer(path: AnyPath) -> Iterator[BinaryIO]:
             if opened != 1:
                 file = os.dup(opened) if opened is not None else name
                 with writing(name, "nothing was kept"), open(file, "wb") as device:
-                    shutil.copyfileobj(spool, device, CHUNK)
+                    shutil.copyfileobj(spool, device, CHUNK_BYTES)
                 return
             sys.stdout.flush()
             if hasattr(sys.stdout, "buffer"):
-                shutil.copyfileobj(spool, sys.stdout.buffer, CHUNK)
+                shutil.copyfileobj(spool, sys.stdout.buffer, CHUNK_BYTES)
             else:  # a text stream put in its place
                 sys.stdout.write(spool.read().decode())
             sys.stdout.flush()
@@ -304,17 +308,17 @@ class _Output(io.FileIO):
 
 
 @contextmanager
-def writing(path: AnyPath, kept: str = "") -> Iterator[None]:
+def writing(path: AnyPath, consequence: str = "") -> Iterator[None]:
     """A block that writes to `path`. Raises: `UsageError` for `OSError`, naming the path and
-    `kept`."""
+    `consequence`."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        kept = kept or "what was there before is as it was"
-        raise UsageError(f"cannot write {os.fspath(path)!r}: {reason}; {kept}") from None
+        consequence = consequence or "what was there before is as it was"
+        raise UsageError(f"cannot write {os.fspath(path)!r}: {reason}; {consequence}") from None
 
 
 def check_named(path: AnyPath, what: str = "output") -> None:
@@ -354,7 +358,7 @@ def sha256(path: AnyPath) -> str:
     try:
         with open(path, "rb") as handle:
             digest = hashlib.sha256()
-            while chunk := handle.read(CHUNK):
+            while chunk := handle.read(CHUNK_BYTES):
                 digest.update(chunk)
     except OSError as error:
         raise DataError(os.fspath(path), None, f"cannot be read: {error.strerror}") from None
@@ -369,7 +373,7 @@ def expand(patterns: Sequence[str]) -> list[str]:
 
     Raises: `UsageError` naming a path or pattern without a file.
     """
-    found: dict[str, str] = {}  # by absolute path, so that a.conllu and ./a.conllu are one file
+    paths: dict[str, str] = {}  # by absolute path, so that a.conllu and ./a.conllu are one file
     for pattern in patterns:
         if os.path.isdir(pattern):
             raise UsageError(f"{pattern!r} is a directory (name the files in it)")
@@ -385,8 +389,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
             what = "no file matches" if is_pattern else "no such file:"
             raise UsageError(f"{what} {pattern!r}" + (f" ({hint})" if hint else ""))
         for path in matches:
-            found.setdefault(path if path == STANDARD else os.path.abspath(path), path)
-    return list(found.values())
+            paths.setdefault(path if path == STANDARD else os.path.abspath(path), path)
+    return list(paths.values())
 
 
 def _similar(path: AnyPath) -> str:

@@ -1,9 +1,9 @@
 """Numeric functions that numba compiles once there is enough work for them, and that run as Python
 until then.
 
-Importing numba and loading a kernel takes more than a second, and compiling one takes seconds, once on a
-computer: as long as parsing hundreds of words in Python. So nothing here imports numba before a `Kernel` has
-been asked for that much.
+Importing numba and loading a kernel takes more than a second, and compiling one takes seconds,
+once on a computer: as long as parsing hundreds of words in Python. So nothing here imports numba
+before a `Kernel` has been asked for that much.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ class Compiled:
         return imported_numba().njit(self.py_func, **self.options)
 
     @cached_property
-    def kept(self) -> Any:
+    def cached(self) -> Any:
         """The function as numba compiles it for Python and keeps it on disk. Raises: VdgiError, no
         numba."""
         numba = imported_numba()
         with _lock:  # numba reads the folder while it decorates
             before, folder = numba.config.CACHE_DIR, _folder(numba.config.CACHE_DIR)
-            own = own_place(folder)
-            if own is None:  # compiled at every start
+            cache_folder = own_place(folder)
+            if cache_folder is None:  # compiled at every start
                 return self.dispatcher
-            numba.config.CACHE_DIR = str(own)
+            numba.config.CACHE_DIR = str(cache_folder)
             try:
                 return numba.njit(self.py_func, cache=True, **self.options)
             finally:
@@ -79,15 +79,20 @@ class Compiled:
 
     @cached_property
     def plain(self) -> Callable[..., Any]:
-        """The function, with all functions that it calls, as Python: slow, but without compiling."""
-        own = self.py_func.__globals__
-        known = _plain_globals.get(self.py_func.__module__)
-        if known is None:
-            known = _plain_globals[self.py_func.__module__] = dict(own)
-            known.update(
-                {k: value.plain for k, value in own.items() if isinstance(value, Compiled)}
+        """The function, with all functions that it calls, as Python: slow, but without
+        compiling."""
+        module_globals = self.py_func.__globals__
+        plain_globals = _plain_globals.get(self.py_func.__module__)
+        if plain_globals is None:
+            plain_globals = _plain_globals[self.py_func.__module__] = dict(module_globals)
+            plain_globals.update(
+                {
+                    k: value.plain
+                    for k, value in module_globals.items()
+                    if isinstance(value, Compiled)
+                }
             )
-        return FunctionType(self.py_func.__code__, known, self.py_func.__name__)
+        return FunctionType(self.py_func.__code__, plain_globals, self.py_func.__name__)
 
 
 def compiled(function: Function) -> Function:
@@ -134,8 +139,8 @@ class Kernel:
 
     def __call__(self, *arguments: Any, work: int, following: int = 0) -> Any:
         # is machine code already
-        if "kept" in vars(self.function) and self.function.kept.signatures:
-            return self.function.kept(*arguments)
+        if "cached" in vars(self.function) and self.function.cached.signatures:
+            return self.function.cached(*arguments)
         global _work
         _work, self._work, ahead = _work + work, self._work + work, following * work
         is_worth_it = self._work + ahead > WORK_TO_COMPILE or (
@@ -164,13 +169,13 @@ class Kernel:
             if not self.is_kept:
                 timer.start()
             try:
-                return self.function.kept(*arguments)
+                return self.function.cached(*arguments)
             except (VdgiError, MemoryError):
                 raise
             except Exception:  # what is on disk is damaged, or the disk is full: without it
                 shutil.rmtree(_folder(os.environ.get("NUMBA_CACHE_DIR", "")), ignore_errors=True)
-                self.function.kept = self.function.dispatcher
-                return self.function.kept(*arguments)
+                self.function.cached = self.function.dispatcher
+                return self.function.cached(*arguments)
             finally:
                 timer.cancel()
 
@@ -220,21 +225,21 @@ def own_place(folder: Path) -> Path | None:
             return folder
         if stat.S_ISLNK(folder.lstat().st_mode):
             return None
-        found = Path(os.path.realpath(folder))
-        own, *above = [each.lstat() for each in (found, *found.parents)]
+        real = Path(os.path.realpath(folder))
+        status, *above = [each.lstat() for each in (real, *real.parents)]
     except OSError:
         return None
     is_own = (
-        stat.S_ISDIR(own.st_mode)
-        and own.st_uid == os.geteuid()
-        and not own.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid == os.geteuid()
+        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     )
     is_safe = all(
         each.st_uid in (0, os.geteuid())
         and (each.st_mode & stat.S_ISVTX or not _others_write(each))
         for each in above
     )
-    return found if is_own and is_safe else None
+    return real if is_own and is_safe else None
 
 
 def _others_write(status: os.stat_result) -> bool:

@@ -40,19 +40,19 @@ def limit(name: str) -> int:
 
 
 @lru_cache(maxsize=8)
-def _limits(said: str) -> Mapping[str, int]:
-    found = dict(DEFAULTS)
-    for item in said.replace(",", " ").split():
+def _limits(assignments: str) -> Mapping[str, int]:
+    limits = dict(DEFAULTS)
+    for item in assignments.replace(",", " ").split():
         name, equals, number = item.partition("=")
         if name not in DEFAULTS:
             raise ConfigError(f"{VARIABLE}: no limit '{name}'{of_these(name, DEFAULTS)}")
         try:
-            found[name] = int(number)
+            limits[name] = int(number)
         except ValueError:
-            found[name] = 0
-        if not equals or found[name] < 1:
+            limits[name] = 0
+        if not equals or limits[name] < 1:
             raise ConfigError(f"{VARIABLE}: '{item}' must be {name}=N, N a whole number from 1")
-    return found
+    return limits
 
 
 def to_raise(name: str, wanted: int = 0) -> str:

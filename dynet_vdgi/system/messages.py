@@ -30,8 +30,8 @@ def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.5) -> str:
     >>> did_you_mean("vreb", ["verb", "noun"])
     "; did you mean 'verb'?"
     """
-    found = nearest(name, names, cutoff)
-    return f"; did you mean '{found}'?" if found else ""
+    likeliest = nearest(name, names, cutoff)
+    return f"; did you mean '{likeliest}'?" if likeliest else ""
 
 
 def there_are(names: Iterable[str], most: int = 24) -> str:
@@ -41,9 +41,9 @@ def there_are(names: Iterable[str], most: int = 24) -> str:
     >>> there_are(["a", "b"]), there_are("abcd", 2)
     (' (there are: a, b)', ' (there are: a, b and 2 more)')
     """
-    known = list(names)
-    more = f" and {len(known) - most:,} more" if len(known) > most else ""
-    return f" (there are: {', '.join(known[:most]) or 'none'}{more})"
+    choices = list(names)
+    more = f" and {len(choices) - most:,} more" if len(choices) > most else ""
+    return f" (there are: {', '.join(choices[:most]) or 'none'}{more})"
 
 
 def of_these(name: str, names: Iterable[str], cutoff: float = 0.5) -> str:
@@ -52,9 +52,9 @@ def of_these(name: str, names: Iterable[str], cutoff: float = 0.5) -> str:
     >>> of_these("vreb", ["verb", "noun"]), of_these("x", [])
     ("; did you mean 'verb'? (there are: verb, noun)", ' (there are: none)')
     """
-    known = list(names)
-    meant = did_you_mean(name, known, cutoff)
-    return meant + (there_are(known, 8) if meant else there_are(known))
+    choices = list(names)
+    meant = did_you_mean(name, choices, cutoff)
+    return meant + (there_are(choices, 8) if meant else there_are(choices))
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -91,16 +91,16 @@ def plain(text: str) -> str:
     )
 
 
-def told(text: str) -> str:
+def printable_text(text: str) -> str:
     """The text as printed for people: `plain`, with the middle of enormous words and lines left
     out.
 
-    >>> told("see " + 4999 * "x" + "y").replace("x" * 79, "X")
+    >>> printable_text("see " + 4999 * "x" + "y").replace("x" * 79, "X")
     'see Xx... (5,000 characters) ...Xy'
     """
 
     def ends(text: str, size: int) -> str:
         return f"{text[:size]}... ({len(text):,} characters) ...{text[-size:]}"
 
-    text = re.sub(r"\S{1001,}", lambda found: ends(found[0], 80), plain(text))
+    text = re.sub(r"\S{1001,}", lambda match: ends(match[0], 80), plain(text))
     return "\n".join([ends(line, 300) if len(line) > 20_000 else line for line in text.split("\n")])

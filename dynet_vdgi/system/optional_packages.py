@@ -20,7 +20,7 @@ def how_to_install(extra: str) -> str:
     if (clone / "setup.py").exists():
         return shlex.join([*pip, "--editable", f"{clone}[{extra}]"])
     wanted = [line.partition(";") for line in metadata.requires("dynet_vdgi") or ()]
-    own = {f'extra == "{extra}"', f"extra == '{extra}'"}
+    conditions = {f'extra == "{extra}"', f"extra == '{extra}'"}
     return shlex.join(
-        [*pip, *(name.strip() for name, _, condition in wanted if condition.strip() in own)]
+        [*pip, *(name.strip() for name, _, condition in wanted if condition.strip() in conditions)]
     )

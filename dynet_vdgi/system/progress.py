@@ -87,7 +87,8 @@ class Bar:
 
 
 def over(items: Iterable[T], unit: str) -> Iterator[T]:
-    """Yields the items and counts them by a bar. The total is `len(items)` if they have a length."""
+    """Yields the items and counts them by a bar. The total is `len(items)` if they have a
+    length."""
     if not is_wanted():
         yield from items
         return

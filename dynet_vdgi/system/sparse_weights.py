@@ -48,11 +48,14 @@ def from_arrays(
     columns: tuple[int, ...] = (),
     n_options: int = 0,
 ) -> tuple[NDArray[np.float32], list[int]]:
-    """Weights (B, *columns) and further numbers from these arrays. Raises: as `rows_from_arrays`."""
-    found = rows_from_arrays(arrays, prefix, what, version, columns, n_options)
-    weights = np.zeros((1 << found.log2_buckets, *columns), np.float32)
-    weights[found.buckets] = found.rows
-    return weights, found.options
+    """Weights (B, *columns) and further numbers from these arrays.
+
+    Raises: as `rows_from_arrays`.
+    """
+    stored = rows_from_arrays(arrays, prefix, what, version, columns, n_options)
+    weights = np.zeros((1 << stored.log2_buckets, *columns), np.float32)
+    weights[stored.buckets] = stored.rows
+    return weights, stored.options
 
 
 def rows_from_arrays(
@@ -73,8 +76,8 @@ def rows_from_arrays(
         raise ModelError(f"no {what}: missing {error.args[0]}") from None
     if shape.shape != (2 + n_options,) or shape.dtype.kind != "i":
         raise ModelError(f"no {what}: {prefix}shape is not {2 + n_options} whole numbers")
-    found, log2_buckets, *options = map(int, shape)
-    check_version(what, found, version)
+    stored_version, log2_buckets, *options = map(int, shape)
+    check_version(what, stored_version, version)
     if not 1 <= log2_buckets <= MOST_LOG2_BUCKETS:
         raise ModelError(f"no {what}: 2 ** {log2_buckets} buckets")
     if buckets.dtype.kind != "i" or buckets.ndim != 1 or rows.shape != (len(buckets), *columns):
@@ -86,10 +89,10 @@ def rows_from_arrays(
     return StoredRows(log2_buckets, buckets, rows, options)
 
 
-def check_version(what: str, found: int, version: int) -> None:
+def check_version(what: str, stored_version: int, version: int) -> None:
     """Raises: ModelError, `what` has another version."""
-    if found != version:
+    if stored_version != version:
         raise ModelError(
-            f"the {what} has format {found}, this program reads {version}; "
+            f"the {what} has format {stored_version}, this program reads {version}; "
             "train it again, or use the version of dynet_vdgi that made it"
         )

@@ -51,7 +51,7 @@ def only_corrected(trees: Sequence[Sentence], path: str, *, can_drop: bool) -> l
     if perhaps:
         how = "with HeadConf= on each word, as of vdgi parse --confidence"
         logger.warning("%s: %d of %s %s: %s", path, perhaps, of_all, how, unseen)
-    confirmed = list(map(guess_marks.only_confirmed, trees))
+    confirmed = list(map(guess_marks.with_confirmed_only, trees))
     if unconfirmed := n_free(confirmed) - n_free(trees):
         what = f"{count(unconfirmed, 'head')} without HeadBy=, in trees with others that have it"
         effect = "left out" if can_drop else "learnt from, although nobody has confirmed them"

@@ -157,7 +157,7 @@ class InputReader:
         tags = self.data.tags
         for name in file_names(text):
             if steps:
-                yield from reading.checked(steps.blocks([name]), heads, tags)
+                yield from reading.checked_sentences(steps.blocks([name]), heads, tags)
             else:
                 yield from reading.read(name, heads=heads, tags=tags)
         # All columns are looked at, before some are left out.

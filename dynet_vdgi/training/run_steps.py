@@ -10,9 +10,9 @@ from itertools import groupby
 from dynet_vdgi.conllu import blocks as conllu_blocks
 from dynet_vdgi.conllu import raw_documents, raw_text, reading
 from dynet_vdgi.conllu.blocks import Block, blocks_in
-from dynet_vdgi.conllu.repeated import superseded
+from dynet_vdgi.conllu.repeated import without_superseded
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.models import archive
 from dynet_vdgi.parser.steps import MEMORY, StepFile, Steps, contents
@@ -56,9 +56,9 @@ def _with_learnt(steps: Steps, inputs: Inputs, raw: InputText) -> Steps:
 
 def _tokeniser(tagged: Sequence[InputText]) -> bytes:
     """A tokeniser's file. Raises: UsageError, there is raw text only."""
-    from dynet_vdgi.words.tokeniser import files as tokeniser_file
+    from dynet_vdgi.words.tokeniser import tokeniser_file
 
-    blocks = superseded([[*_blocks(text)] for text in tagged], words_of)
+    blocks = without_superseded([[*_blocks(text)] for text in tagged], words_of)
     documents = [
         document
         for group in blocks
@@ -70,7 +70,7 @@ def _tokeniser(tagged: Sequence[InputText]) -> bytes:
     n_sentences = sum(len(document.sentences) for document in documents)
     logger.info("tokeniser: learnt from %s", count(n_sentences, "sentence"))
     made = tokeniser_file.Made(sentences=n_sentences)
-    return archive.packed(tokeniser_file.members(tokeniser_file.learnt(documents), made))
+    return archive.packed(tokeniser_file.members(tokeniser_file.learn(documents), made))
 
 
 def _blocks(text: InputText) -> Iterator[Block]:
@@ -79,7 +79,7 @@ def _blocks(text: InputText) -> Iterator[Block]:
         if not raw_text.is_named(name):
             yield from conllu_blocks.blocks(name)
     if sentences := memory_sentences(text):
-        yield from blocks_in("".join(map(unchanged, sentences)), MEMORY)
+        yield from blocks_in("".join(map(block_of, sentences)), MEMORY)
 
 
 def words_of(block: Block) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def _tagger(texts: Sequence[InputText], raw: InputText, steps: Steps) -> bytes:
     """A tagger's file; `steps` has a tokeniser. Raises: UsageError, no word has UPOS."""
     from dynet_vdgi.words.tagger.tagger import Tagger, universal_tags
 
-    groups = superseded(
+    groups = without_superseded(
         [[*_with_given_tags(text, steps)] for text in texts], lambda sentence: sentence.forms
     )
     sentences = [sentence for group in groups for sentence in group]
@@ -109,5 +109,5 @@ def _tagger(texts: Sequence[InputText], raw: InputText, steps: Steps) -> bytes:
 
 def _with_given_tags(text: InputText, steps: Steps) -> Iterator[Sentence]:
     """The sentences with the tags they have, before anything is tagged."""
-    yield from reading.checked(steps.blocks(file_names(text)), "ignored", reading.KNOWN)
+    yield from reading.checked_sentences(steps.blocks(file_names(text)), "ignored", reading.KNOWN)
     yield from memory_sentences(text)

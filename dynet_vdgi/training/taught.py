@@ -134,7 +134,7 @@ def teach(
 
 def _text_row(language: str, text: Sequence[Sentence], prior: Prior) -> dict[str, Any]:
     """The prior's findings in a text, with facts and without."""
-    statistics, facts = prior.statistics, prior.text.told
+    statistics, facts = prior.statistics, prior.text.facts
     row: dict[str, Any] = {
         "phase": "text",
         "language": language,

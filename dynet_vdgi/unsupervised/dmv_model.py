@@ -142,7 +142,8 @@ def normalised(counts: Floats) -> Floats:
 
 
 class Packed(NamedTuple):
-    """Concatenated sentences: potentials (n + 1) * n of each, by head, ROOT first, and dependent."""
+    """Concatenated sentences: potentials (n + 1) * n of each, by head, ROOT first, and
+    dependent."""
 
     tags: Ints
     first: Ints
@@ -151,7 +152,10 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, tags: Sequence[ArrayLike], potentials: Sequence[ArrayLike], n_tags: int) -> Packed:
-        """Packs the arguments of `dmv.fit`. Raises: ValueError, the arguments do not fit together."""
+        """Packs the arguments of `dmv.fit`.
+
+        Raises: ValueError, the arguments do not fit together.
+        """
         if len(tags) != len(potentials):
             raise ValueError(f"{len(tags)} sentences, but potentials of {len(potentials)}")
         words = [np.asarray(sentence, dtype=np.int64).reshape(-1) for sentence in tags]

@@ -1,9 +1,10 @@
 """Exact inside-outside for the dependency model with valence, over projective trees with one root.
 
-The model is Klein & Manning's (2004, "Corpus-based induction of syntactic structure"), factored into half-trees as
-by Eisner (1996): a head makes its children on either side from the inside out, and on each side stops once. Cubic
-in the number of words, in machine code, and for a block of equally long sentences at once: the innermost index is
-the sentence, so that the processor handles several sentences in one instruction.
+The model is Klein & Manning's (2004, "Corpus-based induction of syntactic structure"), factored
+into half-trees as by Eisner (1996): a head makes its children on either side from the inside out,
+and on each side stops once. Cubic in the number of words, in machine code, and for a block of
+equally long sentences at once: the innermost index is the sentence, so that the processor handles
+several sentences in one instruction.
 
 Letters: n words, T tags, B sentences of a block, S sentences; words are 0..n-1 here. `side` is LEFT
 or RIGHT, where a child stands, seen from its head; `valence` is 0 for the first child on that side,
@@ -11,6 +12,18 @@ or RIGHT, where a child stands, seen from its head; `valence` is 0 for the first
 
 Compiling takes seconds, and longer with each array and each call of a function: hence large arrays,
 loops over the sides, and a single kernel.
+
+Of "dogs bark", tags 0 and 1, there are two trees. Under the uniform model each has probability
+1/2 (root) * 1/2 * 1/2 (go on, choose the child) * 1/2 ** 4 (stop on both sides of both words), so
+that Z is 1/64, and each of the two arcs between the words is in half of the trees:
+
+>>> from dynet_vdgi.unsupervised.dmv_model import DmvModel, Packed
+>>> text = Packed.of([[0, 1]], [np.zeros((3, 3))], n_tags=2)
+>>> counts, log_z = DmvModel.uniform(2).expected(text)
+>>> round(1 / math.exp(log_z)), counts.choose[0, RIGHT, 0].tolist()
+(64, [0.0, 0.5])
+>>> DmvModel.uniform(2).all_marginals(text)[0].round(2).tolist()  # by head, ROOT first
+[[0.5, 0.5], [0.0, 0.5], [0.5, 0.0]]
 """
 
 from __future__ import annotations
@@ -32,7 +45,8 @@ LANES = 16
 """Sentences of a block, if they are not long."""
 
 BLOCKED_WORDS = 60
-"""Longest sentences, in words, taken in blocks; longer ones, which are few, are taken one by one."""
+"""Longest sentences, in words, taken in blocks; longer ones, which are few, are taken one by
+one."""
 
 PARALLEL_PARTS = 8
 """Parts of a text that may be summed in parallel; a fixed number, so that sums are always equal."""
@@ -243,11 +257,13 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
                 head, end = (i, i + width) if side == RIGHT else (i + width, i)
                 arc, start = head * n + end, (i + side) * n + end
                 for b in range(lanes):
-                    own = cells[GRADIENTS + CLOSED + side, arc, b]
-                    words[OF_STOPS + 2 * side + 1, head, b] += own * cells[CLOSED + side, arc, b]
+                    closed_gradient = cells[GRADIENTS + CLOSED + side, arc, b]
+                    words[OF_STOPS + 2 * side + 1, head, b] += (
+                        closed_gradient * cells[CLOSED + side, arc, b]
+                    )
                     gradient[b] = (
                         cells[GRADIENTS + OPEN + side, arc, b]
-                        + own * words[STOPS + 2 * side + 1, head, b]
+                        + closed_gradient * words[STOPS + 2 * side + 1, head, b]
                     )
                 spread(room, LINK, head * n + i + side, CLOSED + side, start, n, width, lanes)
             for side in range(2):  # link = arc * (first child + sum of open * closed)
@@ -255,19 +271,19 @@ def outside(n: int, lanes: int, room: BlockRoom) -> None:
                 arc, near = head * n + end, end * n + i
                 nearest = near + (1 if side == RIGHT else width - 1)
                 for b in range(lanes):
-                    own = cells[GRADIENTS + LINK, arc, b] * cells[ARCS, arc, b]
+                    through_arc = cells[GRADIENTS + LINK, arc, b] * cells[ARCS, arc, b]
                     gradient[b] = cells[GRADIENTS + LINK, arc, b] * cells[ARCS + 1, arc, b]
-                    cells[OF_ARCS, arc, b] = own * cells[CLOSED + 1 - side, nearest, b]
+                    cells[OF_ARCS, arc, b] = through_arc * cells[CLOSED + 1 - side, nearest, b]
                     cells[OF_ARCS + 1, arc, b] *= gradient[b]
-                    cells[GRADIENTS + CLOSED + 1 - side, nearest, b] += own
+                    cells[GRADIENTS + CLOSED + 1 - side, nearest, b] += through_arc
                 at, start = head * n + i + 1, near + 2 * side
                 spread(room, OPEN + side, at, CLOSED + 1 - side, start, 1, width - 1, lanes)
     for side in range(2):
         for i in range(n):
             at = i * n + i
             for b in range(lanes):
-                own = cells[GRADIENTS + CLOSED + side, at, b]
-                words[OF_STOPS + 2 * side, i, b] = own * cells[CLOSED + side, at, b]
+                closed_gradient = cells[GRADIENTS + CLOSED + side, at, b]
+                words[OF_STOPS + 2 * side, i, b] = closed_gradient * cells[CLOSED + side, at, b]
 
 
 @compiled

@@ -35,22 +35,22 @@ def refined(
     share = seen / np.bincount(parents, weights=seen)[parents]
     root = normalised(model.root[parents] * share)
     choose = normalised(model.choose[parents][:, :, :, parents] * share)
-    found = DmvModel(root, choose, model.stop[parents], model.log)
-    pseudo = Counts(backoff * root, backoff * choose, FOR_STOPPING * backoff * found.stop)
+    refined_model = DmvModel(root, choose, model.stop[parents], model.log)
+    pseudo = Counts(backoff * root, backoff * choose, FOR_STOPPING * backoff * refined_model.stop)
     total = FOR_STOPPING * backoff
     for _ in range(iterations):
-        counts, _ = found.expected(text)
+        counts, _ = refined_model.expected(text)
         going_on = counts.choose.sum(axis=3)
         stop = (counts.stop + pseudo.stop + SMOOTHING) / (
             counts.stop + going_on + total + 2 * SMOOTHING
         )
-        found = DmvModel(
+        refined_model = DmvModel(
             normalised(counts.root + pseudo.root),
             normalised(counts.choose + pseudo.choose),
             stop,
             model.log,
         )
-    return found
+    return refined_model
 
 
 def split(
@@ -59,6 +59,10 @@ def split(
     """The split symbols that are frequent enough, sorted, each with the symbol it was split from.
 
     rows and parts: the symbols of each sentence's words, and these symbols split further.
+
+    >>> rows = [["ADP", "NOUN"], ["ADP", "NOUN"]]
+    >>> split(rows, [["ADP=in", "NOUN"], ["ADP=in", "NOUN=in"]], least=2)
+    {'ADP=in': 'ADP'}
     """
     times: dict[str, int] = {}
     parent: dict[str, str] = {}

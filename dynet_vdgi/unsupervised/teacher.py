@@ -33,7 +33,7 @@ TagSelf = TypeVar("TagSelf", bound="SymbolTeacher[Any]")
 
 
 class Base(Protocol):
-    """The model of a text before learning from its trees, for instance a `Prior`: a sum of m parts."""
+    """A text's model before learning from its trees, for instance a `Prior`: a sum of m parts."""
 
     @property
     def shares(self) -> Floats:
@@ -41,7 +41,8 @@ class Base(Protocol):
 
     @property
     def learns_shares(self) -> bool:
-        """If trees tell how much each part is worth; else all shares fall with the number of trees."""
+        """If trees tell how much each part is worth; else all shares fall with the number of
+        trees."""
 
     @property
     def log_p(self) -> Callable[[Sequence[Sentence], NDArray[np.int64]], Floats] | None:
@@ -57,7 +58,8 @@ class Base(Protocol):
 
 
 class Teacher(ABC):
-    """A learner that parses a text under a prior, without gold trees, and makes trees for students."""
+    """A learner that parses a text under a prior, without gold trees, and makes trees for
+    students."""
 
     name: str
     """Its name in messages."""
@@ -193,9 +195,9 @@ class SymbolTeacher(Teacher, Generic[Model]):
         if self._model is None:
             raise self._not_yet()
         views = self.prior.views(sentences)
-        return symbol_ids(map(self._told, views), self.symbols), self.prior.potentials_of(views)
+        return symbol_ids(map(self._names, views), self.symbols), self.prior.potentials_of(views)
 
-    def _told(self, view: View) -> list[str]:
+    def _names(self, view: View) -> list[str]:
         """The symbols that the prior gives to a sentence's words; the model may not know all of
         them."""
         return self.prior.symbols(view)
@@ -210,10 +212,10 @@ def with_coarse(rows: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(sorted(seen | set(map(coarse, seen))))
 
 
-def symbol_ids(rows: Iterable[Iterable[str]], known: Sequence[str]) -> list[list[int]]:
+def symbol_ids(rows: Iterable[Iterable[str]], symbols: Sequence[str]) -> list[list[int]]:
     """Numbers of each sentence's symbols; an unknown one gets a coarser one's number, or else
-    len(known)."""
-    ids = {symbol: k for k, symbol in enumerate(known)}
+    len(symbols)."""
+    ids = {symbol: k for k, symbol in enumerate(symbols)}
     return [
         [next((ids[name] for name in fallbacks(symbol) if name in ids), len(ids)) for symbol in row]
         for row in rows

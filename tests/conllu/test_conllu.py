@@ -25,7 +25,7 @@ from dynet_vdgi.conllu.faults import Repair
 from dynet_vdgi.conllu.objects import from_conllu, to_conllu
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import render, unchanged, write
+from dynet_vdgi.conllu.writing import block_of, render, write
 from dynet_vdgi.errors import DataError, UsageError
 
 MALFORMED = Path(__file__).parents[1] / "malformed"
@@ -533,7 +533,7 @@ def test_what_the_library_parses_is_taken(file_of: Callable[[str], str]) -> None
     )
     found = [from_conllu(tokens) for tokens in parse(text)]
     assert found == [replace(s, source=found[k].source) for k, s in enumerate(read(file_of(text)))]
-    assert "".join(map(unchanged, found)) == text
+    assert "".join(map(block_of, found)) == text
 
 
 def test_an_object_that_is_no_sound_sentence_is_refused(
@@ -624,7 +624,7 @@ def test_spaces_that_udpipe_writes_as_they_are_are_read_and_kept(
     text = TREE.replace("_\n2", f"{misc}\n2")
     assert misc in text
     found = list(read(file_of(text), heads="ignored", on_repair=no_repair))
-    assert unchanged(found[0]) == text
+    assert block_of(found[0]) == text
     written = render(found[0], (2, 0))
     assert written.split("\n")[0].endswith("\t" + misc)
     (document,) = raw_documents.read_documents([file_of(text)])

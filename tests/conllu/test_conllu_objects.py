@@ -14,7 +14,7 @@ from conllu.models import Token
 from wording import Wording
 
 import dynet_vdgi as vdgi
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import DataError, UsageError
 
 TEXT = (
@@ -47,7 +47,7 @@ def test_the_order_of_keys_says_nothing() -> None:
     comments."""
     (tokens,) = conllu.parse(TEXT)
     expected = vdgi.from_conllu(tokens)
-    assert unchanged(expected) == TEXT == tokens.serialize()
+    assert block_of(expected) == TEXT == tokens.serialize()
     order = random.Random(3)
     for _ in range(20):
         mixed = conllu.TokenList(
@@ -55,7 +55,7 @@ def test_the_order_of_keys_says_nothing() -> None:
         )
         assert mixed.serialize() != TEXT
         assert vdgi.from_conllu(mixed) == expected
-        assert unchanged(vdgi.from_conllu(mixed)) == TEXT
+        assert block_of(vdgi.from_conllu(mixed)) == TEXT
 
 
 def test_a_key_that_is_missing_is_an_underscore() -> None:
@@ -141,8 +141,8 @@ def test_sentences_of_real_treebanks_are_what_the_library_writes(data_dir: Path)
         with path.open(encoding="utf-8") as handle:
             for tokens in itertools.islice(conllu.parse_incr(handle), 50):
                 found = vdgi.from_conllu(tokens, heads="ignored")
-                assert unchanged(found) == tokens.serialize()
+                assert block_of(found) == tokens.serialize()
                 mixed = conllu.TokenList(
                     [Token(reversed(row.items())) for row in tokens], tokens.metadata
                 )
-                assert unchanged(vdgi.from_conllu(mixed, heads="ignored")) == tokens.serialize()
+                assert block_of(vdgi.from_conllu(mixed, heads="ignored")) == tokens.serialize()

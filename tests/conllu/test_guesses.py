@@ -113,7 +113,7 @@ def test_only_confirmed_heads_of_a_begun_tree_are_learnt_from(
     once = path.read_text(encoding="utf-8").replace("HeadBy=anna|LabelBy=anna|", "", 7)
     path.write_text(once, encoding="utf-8")
     sentences = list(read(path))
-    found = [guess_marks.only_confirmed(sentence) for sentence in sentences]
+    found = [guess_marks.with_confirmed_only(sentence) for sentence in sentences]
     assert sum((sentence.heads or ()).count(FREE) for sentence in found) == 7
     assert sum(sentence.deprels.count("_") for sentence in found) == 7
     names = ["--train", DEMO, "--trees", path, "--out", tmp_path / "run", "--dry-run"]

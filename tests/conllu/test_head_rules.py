@@ -25,7 +25,7 @@ def test_constituents_analysed_by_hand(line: str) -> None:
     label, *children, first, second = line.split()
     for name, head in (("yamada-matsumoto", first), ("collins", second)):
         expected = int(head) if head.isdigit() else children.index(head)
-        assert head_rules.load(name).head(label, children) == expected, name
+        assert head_rules.load_head_rules(name).head(label, children) == expected, name
 
 
 def by_reading(name: str, label: str, children: Sequence[str]) -> int:
@@ -51,7 +51,7 @@ def by_reading(name: str, label: str, children: Sequence[str]) -> int:
 
 @pytest.mark.parametrize("name", head_rules.names())
 def test_two_readings_of_a_table_agree(name: str) -> None:
-    rules = head_rules.load(name)
+    rules = head_rules.load_head_rules(name)
     items = sorted(
         {item for searches in rules.searches.values() for _, wanted in searches for item in wanted}
     )

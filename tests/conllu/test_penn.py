@@ -160,7 +160,7 @@ def spans(tree: Constituent, start: int = 1) -> list[range]:
 @pytest.mark.parametrize("name", head_rules.names())
 @given(tree=CONSTITUENTS)
 def test_every_constituent_hangs_on_one_word(name: str, tree: Constituent) -> None:
-    heads = penn.heads(tree, head_rules.load(name))
+    heads = penn.heads(tree, head_rules.load_head_rules(name))
     assert is_projective(heads)
     assert heads.count(0) == 1
     for span in spans(tree):
@@ -187,8 +187,8 @@ def test_every_constituent_hangs_on_one_word(name: str, tree: Constituent) -> No
 )
 def test_heads_by_hand(trees_of: TreesOf, text: str, ours: list[int], theirs: list[int]) -> None:
     (tree,) = trees_of(text)
-    assert penn.heads(tree, head_rules.load("yamada-matsumoto")) == ours
-    assert penn.heads(tree, head_rules.load("collins")) == theirs
+    assert penn.heads(tree, head_rules.load_head_rules("yamada-matsumoto")) == ours
+    assert penn.heads(tree, head_rules.load_head_rules("collins")) == theirs
 
 
 # CoNLL-U
@@ -233,7 +233,7 @@ def sample(data_dir: Path) -> Path:
 @pytest.fixture(scope="module")
 def blocks(sample: Path) -> dict[str, str]:
     """The sentences in CoNLL-U, by sent_id."""
-    rules = head_rules.load("yamada-matsumoto")
+    rules = head_rules.load_head_rules("yamada-matsumoto")
     punctuation = penn.POLICIES["standard"]
     return {
         (sent_id := f"{path.stem}-{number}"): penn.conllu_block(

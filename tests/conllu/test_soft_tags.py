@@ -33,7 +33,9 @@ def certain(sentence: Sentence) -> Sentence:
         (), np.zeros((len(sentence), 0), np.float32), (), np.zeros((len(sentence), 0), np.float32)
     )
     feats = sentence.feats or ("_",) * len(sentence)
-    return replace(sentence, soft=nothing.settled(zip(range(len(sentence)), sentence.tags, feats)))
+    return replace(
+        sentence, soft=nothing.with_certain_tags(zip(range(len(sentence)), sentence.tags, feats))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +191,9 @@ def test_given_tags_are_parsed_to_the_bit_as_without_guesses_beside_them(sentenc
 
 
 def test_words_with_given_tags_are_certain():
-    soft = doubtful(1, 3).soft.settled([(1, "NOUN", "Case=Dat|Number=Sing"), (2, "odd", "_")])
+    soft = doubtful(1, 3).soft.with_certain_tags(
+        [(1, "NOUN", "Case=Dat|Number=Sing"), (2, "odd", "_")]
+    )
     assert soft.chances[0].sum() == pytest.approx(1)
     assert dict(zip(soft.tags, soft.chances[1].tolist()))["NOUN"] == 1 == soft.chances[1].sum()
     assert dict(zip(soft.tags, soft.chances[2].tolist()))["odd"] == 1

@@ -149,7 +149,7 @@ def test_a_sentence_that_one_file_has_as_two_is_one_stretch(tmp_path: Path) -> N
     assert (
         found.f1["sentences"].right,
         found.f1["sentences"].gold,
-        found.f1["sentences"].found,
+        found.f1["sentences"].system,
     ) == (1, 2, 3)
     # c hangs from b, not from a
     assert (found.counts["head"].same, found.counts["head"].words) == (2, 4)

@@ -79,7 +79,7 @@ def scored(folder: Path, gold: str, parsed: str) -> dict[str, tuple[int, int, in
     for path, text in zip(paths, (gold, parsed)):
         path.write_text(text, encoding="utf-8")
     (found,) = score_files(paths[0], paths[1:]).values()
-    return {name: (score.right, score.gold, score.found) for name, score in found.items()}
+    return {name: (score.right, score.gold, score.system) for name, score in found.items()}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -312,7 +312,9 @@ def test_scores_equal_the_official_ones(tmp_path: Path) -> None:
             path.write_text(random_side(rng, text), encoding="utf-8")
         pairs.append([str(path) for path in paths])
         (found,) = score_files(paths[0], paths[1:]).values()
-        ours.append({name: [score.right, score.gold, score.found] for name, score in found.items()})
+        ours.append(
+            {name: [score.right, score.gold, score.system] for name, score in found.items()}
+        )
     for mine, official in zip(ours, official_scores(pairs), strict=True):
         assert mine == {name: official[name] for name in METRICS}
 
@@ -396,7 +398,7 @@ def test_scores_of_real_treebanks_equal_the_official_ones(tmp_path: Path, data_d
         pairs.append([str(side) for side in sides])
         (found,) = score_files(sides[0], sides[1:]).values()
         ours.append(
-            {metric: [score.right, score.gold, score.found] for metric, score in found.items()}
+            {metric: [score.right, score.gold, score.system] for metric, score in found.items()}
         )
         assert 0 < found["LAS"].right < found["UAS"].right < found["Words"].right
         assert found["Sentences"].right < found["Sentences"].gold

@@ -66,7 +66,7 @@ def write_plan(folder: Path, text: str = PLAN) -> Path:
 
 def jobs_of(path: Path, *only: str, data: str | None = None) -> dict[str, Job]:
     """The jobs of a plan by their labels, in their order."""
-    content = plan.load(path)
+    content = plan.load_plan(path)
     found = plan.jobs_of(content, plan.select(content, only), plan.folders_of(path, data), "out")
     return {each.label: each for each in found}
 
@@ -115,7 +115,7 @@ def test_faults_in_a_plan_or_a_command(folder, vdgi, old, new, status, wording: 
     "path", sorted((resources() / "experiments").glob("*.toml")), ids=lambda p: p.stem
 )
 def test_plans_that_come_with_the_package(path):
-    content = plan.load(path)
+    content = plan.load_plan(path)
     for system in content.systems:
         if system.name in preset_names():
             assert system.presets == (system.name,) != system.set, (

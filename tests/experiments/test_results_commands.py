@@ -60,7 +60,7 @@ def check_vdgi(words: list[str]) -> None:
     """Raises what is wrong with a call of `vdgi`."""
     arguments = cli.build_parser().parse_args(words)
     if words[0] == "experiment" and arguments.task == "run":
-        content = plan.load(plan.path_of(arguments.plan))
+        content = plan.load_plan(plan.path_of(arguments.plan))
         plan.select(content, arguments.only)
     if words[0] == "train":
         load_settings(arguments.preset, arguments.set)

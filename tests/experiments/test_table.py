@@ -140,7 +140,7 @@ def test_the_published_figures_are_sound():
 
 def test_beside_the_paper(wording: Wording):
     """Languages by the plan's names; systems below the model of their name, others at the end."""
-    found = tables.beside([*ROWS, run("best", "xx", 1, 1, 2, 3)], "paper")
+    found = tables.published_tables([*ROWS, run("best", "xx", 1, 1, 2, 3)], "paper")
     wording.check([table.title for table in found])  # of T7, the table of speed, no model was run
     table = shown(found)[0]
     assert table[""] == ["UD1.4-Basque", "UD1.4-French"]
@@ -151,7 +151,7 @@ def test_beside_the_paper(wording: Wording):
     assert table["rules only (here)"] == ["40.0", "40.0"]
     assert list(table).index("UniversalRules (here)") == list(table).index("UnivRules") + 1
     assert not [label for label in table if "L-WeaklySup (here)" in label or "best" in label]
-    (found,) = tables.beside([*BASE, *RUNS], "Li2019-T7")
+    (found,) = tables.published_tables([*BASE, *RUNS], "Li2019-T7")
     wording.check(found.title)
     (speed,) = shown([found])
     assert speed[""] == ["UD1.4-French"]
@@ -159,12 +159,12 @@ def test_beside_the_paper(wording: Wording):
     assert not any(name in BASELINES for name in speed)
     for without in (BASE, [row for row in ROWS if row.language == "eu"]):  # no speed, and no French
         with wording.raises(UsageError):
-            tables.beside(without, "Li2019-T7")
+            tables.published_tables(without, "Li2019-T7")
 
 
 def test_rows_of_systems_that_learn_nothing_name_their_rules():
     row = run("rules only", "fr", 0, 1, 2, 3, rules="ud")
-    for found in (tables.overview([row, *RUNS]), tables.beside([row, *RUNS], "paper")):
+    for found in (tables.overview([row, *RUNS]), tables.published_tables([row, *RUNS], "paper")):
         labels = [line[0] for table in found for line in table.rows]
         assert [label.replace("&nbsp;", "")[:14] for label in labels if "rules" in label] == [
             "rules only: ud"
@@ -178,7 +178,9 @@ def test_other_data_than_the_papers_is_named(wording: Wording):
         run("best", "fr", 1, 1, protocol="as_released"),
     ]
     found = notes(
-        tables.beside([*rows, run("best", "eu", 1, 1, test="ud14/eu-ud-test.conllu")], "Li2019-T6")
+        tables.published_tables(
+            [*rows, run("best", "eu", 1, 1, test="ud14/eu-ud-test.conllu")], "Li2019-T6"
+        )
     )
     wording.check(found)
 

@@ -87,7 +87,7 @@ def test_slopes_are_those_of_the_likelihood(words):
 
     def likelihood(changed):
         whole = eisner.log_partition(changed)
-        return eisner.log_partition(eisner.constrained(changed, partial.heads)) - whole
+        return eisner.log_partition(eisner.constrained_scores(changed, partial.heads)) - whole
 
     gradients = gradients_of(scores, partial.heads)
     for head in range(6):

@@ -20,7 +20,7 @@ from dynet_vdgi.conllu.punctuation import heads_without, is_projective, without_
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
 from dynet_vdgi.models import model_file
@@ -219,7 +219,7 @@ def test_guessed_tags_lower_the_confidences(few: ModelFile, folder: Path, vdgi: 
     """By the share of wrong tags that the notes of a tagger tell: flatter, and lower by two nats if
     all were wrong."""
     model_file.save(folder / "few.vdgi", few)
-    gold = "".join(map(unchanged, islice(read(DEMO / "demo-ud-dev.conllu"), 20)))
+    gold = "".join(map(block_of, islice(read(DEMO / "demo-ud-dev.conllu"), 20)))
     noted = re.sub(r"\t[^\t\n]*$", "\tTagConf=0.9", gold, flags=re.MULTILINE)
     odds = []
     for name, text in (("given", gold), ("guessed", noted)):

@@ -18,9 +18,9 @@ from annotating import journal_of
 
 from dynet_vdgi.conllu import faults, formats, penn, raw_documents, raw_text, raw_writing, reading
 from dynet_vdgi.conllu.blocks import Block, items
-from dynet_vdgi.conllu.head_rules import load as load_heads
+from dynet_vdgi.conllu.head_rules import load_head_rules as load_heads
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.converters import conversion
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation import raw_scores
@@ -30,7 +30,7 @@ from dynet_vdgi.lexicon import brown_clusters, vectors
 from dynet_vdgi.models import archive, model_file
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.file_parser import FileParser
 from dynet_vdgi.parser.parser import How, Parser, load
 from dynet_vdgi.relations.label_table import LabelTable
 from dynet_vdgi.rule_tables.facts import load_facts
@@ -41,7 +41,7 @@ from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system import files
 from dynet_vdgi.words.tagger.tag_list import TagList
 from dynet_vdgi.words.tagger.tagger import Tagger
-from dynet_vdgi.words.tokeniser import files as tokeniser_file
+from dynet_vdgi.words.tokeniser import tokeniser_file
 from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 from fuzz import mutations
 
@@ -78,7 +78,7 @@ def _conllu(path: Path) -> None:
                 path, heads=heads, tags=tags, on_error=_ignore, on_repair=_ignore
             ):
                 if heads == "optional":
-                    unchanged(sentence)
+                    block_of(sentence)
     with faults.ignoring_feats():
         list(reading.read(path, on_error=_ignore, on_repair=_ignore))
     for item in items(path, undecoded=True):
@@ -140,7 +140,7 @@ def _tagger(path: Path) -> None:
     tagger = Tagger.load(path)
     words = Sentence(("a", "dog", "New", "1990-91", "."), ("_", "NOUN", "_", "_", "_"))
     for sentence, chances, _ in tagger.stream([words, Sentence(("b",), ("_",))]):
-        unchanged(sentence)
+        block_of(sentence)
         assert all(chance is None or 0 <= chance <= 1 + 1e-9 for chance in chances)
 
 
@@ -282,7 +282,7 @@ def _results(path: Path) -> None:
         (path.parent / "grid" / "fr" / "ours" / "1" / "result.json").write_bytes(path.read_bytes())
         path = path.parent / "grid"
     rows = tables.read([path])
-    for found in (tables.overview(rows), tables.beside(rows, "paper")):
+    for found in (tables.overview(rows), tables.published_tables(rows, "paper")):
         tables.markdown(found)
 
 
@@ -386,14 +386,14 @@ TARGETS: dict[str, Target] = {
     "presets": Target(
         _files("presets/*.toml"), lambda path: presets.load_settings(str(path)), ".toml"
     ),
-    "plans": Target(_short_plans, plan.load, ".toml"),
+    "plans": Target(_short_plans, plan.load_plan, ".toml"),
     "vectors": Target(
         lambda: [
             b"2 3\na 1 2 3\nb .5 1e-3 4\n",
             b"a 1 2\nb 3 4\nc d 5 6\n",
             b"2 2\na " + bytes(8) + b"\nb " + bytes(8),
         ],
-        lambda path: vectors.load(str(path), ["a", "b"]),
+        lambda path: vectors.load_vectors(str(path), ["a", "b"]),
     ),
     "clusters": Target(lambda: [b"0\ta\t3\n10\tb\t2\n11\tc\t1\n"], brown_clusters.read),
     "penn": Target(

@@ -77,7 +77,7 @@ def test_constraints_leave_the_trees_that_contain_them(n, seed, data):
     given_heads = [head if data.draw(st.booleans()) else FREE for head in tree]
     scores = random_scores(n, seed)
     trees = enumerated(scores, given_heads)
-    constrained = eisner.constrained(scores, given_heads)
+    constrained = eisner.constrained_scores(scores, given_heads)
     assert eisner.best(constrained) == trees[0][1]
     assert eisner.log_partition(constrained) == pytest.approx(
         np.logaddexp.reduce([s for s, _ in trees])

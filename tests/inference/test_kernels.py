@@ -100,7 +100,7 @@ def test_python_and_machine_code_compute_the_same_bits(work, monkeypatch):
 
     def native(kernel, *arguments, work):
         kernels.add(kernel)
-        return kernel.function.kept(*arguments)
+        return kernel.function.cached(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(Kernel, "__call__", by_itself)
@@ -108,7 +108,7 @@ def test_python_and_machine_code_compute_the_same_bits(work, monkeypatch):
     monkeypatch.setattr(Kernel, "__call__", native)
     by_machine_code = work(trees)
     assert kernels
-    assert all(kernel.function.kept.signatures for kernel in kernels)
+    assert all(kernel.function.cached.signatures for kernel in kernels)
     assert len(by_python) == len(by_machine_code)
     for one, other in zip(by_python, by_machine_code):
         assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other

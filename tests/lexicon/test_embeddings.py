@@ -14,7 +14,7 @@ import pytest
 from wording import Wording
 
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.lexicon.vectors import Embeddings, load
+from dynet_vdgi.lexicon.vectors import Embeddings, load_vectors
 
 ROOT = Path(__file__).parents[2]
 WORDS = {
@@ -46,14 +46,14 @@ def written(path: Path, data: str | bytes) -> str:
 def fault_of(path: str, *words: str) -> str:
     """The message that reading ends with, without the folder."""
     with pytest.raises(DataError) as caught:
-        load(path, words)
+        load_vectors(path, words)
     return str(caught.value).replace(os.path.dirname(path) + os.sep, "")
 
 
 def assert_vectors(loaded: Embeddings, *expected: list[float] | None) -> None:
     """None where no vector should be found."""
     assert loaded.values.dtype == np.float32
-    assert loaded.found.tolist() == [vector is not None for vector in expected]
+    assert loaded.has_vector.tolist() == [vector is not None for vector in expected]
     zeros = [0.0] * loaded.dim
     wanted = np.array([zeros if vector is None else vector for vector in expected], np.float32)
     np.testing.assert_array_equal(loaded.values, wanted)
@@ -80,7 +80,7 @@ def test_every_format_is_read(tmp_path, form, wording: Wording):
     data = data.encode() if isinstance(data, str) else data
     for name, content in (("v", data), ("v.gz", gzip.compress(data, mtime=0))):
         path = written(tmp_path / name, content)
-        loaded = load(path, ["été", "nix", "10\u00a0000", "de"])
+        loaded = load_vectors(path, ["été", "nix", "10\u00a0000", "de"])
         assert_vectors(loaded, WORDS["été"], None, WORDS["10\u00a0000"], WORDS["de"])
         wording.check(loaded.notes)
 
@@ -90,7 +90,7 @@ def test_every_format_is_read(tmp_path, form, wording: Wording):
 
 def test_the_lower_case_form_stands_in(tmp_path, wording: Wording):
     path = written(tmp_path / "v", text_of({"paris": [1, 2], "Rome": [3, 4], "rome": [5, 6]}))
-    loaded = load(path, ["PARIS", "Paris", "Rome", "rome", "ROME", "Oslo"])
+    loaded = load_vectors(path, ["PARIS", "Paris", "Rome", "rome", "ROME", "Oslo"])
     assert_vectors(loaded, [1, 2], [1, 2], [3, 4], [5, 6], [5, 6], None)
     wording.check(loaded.notes)
 
@@ -100,7 +100,7 @@ def test_the_lower_case_form_stands_in(tmp_path, wording: Wording):
 
 def test_the_first_of_several_rows_counts_and_only_wanted_numbers_must_be_finite(tmp_path):
     path = written(tmp_path / "v", "de 1 2\nla 3 4\nde 5 6\nx nan 1\n")
-    assert_vectors(load(path, ["de", "la"]), [1, 2], [3, 4])
+    assert_vectors(load_vectors(path, ["de", "la"]), [1, 2], [3, 4])
     told = "v: the vector of 'x' has a number that is not finite (mend the row or delete it)"
     assert fault_of(path, "de", "x") == told
     binary = written(tmp_path / "v", binary_of({"la": [1, 2], "x": [1, float("nan")]}))
@@ -140,7 +140,7 @@ def test_rows_of_words_with_spaces_have_a_remedy(tmp_path):
     command = re.search(r"(awk '.*') keeps", fault_of(path, "de"))
     assert command is not None
     rows = subprocess.run([*shlex.split(command[1]), path], capture_output=True, check=True).stdout
-    assert_vectors(load(written(tmp_path / "w", rows), ["de"]), WORDS["de"])
+    assert_vectors(load_vectors(written(tmp_path / "w", rows), ["de"]), WORDS["de"])
 
 
 def test_files_that_cannot_be_read(tmp_path, wording: Wording):
@@ -156,4 +156,4 @@ def test_files_that_cannot_be_read(tmp_path, wording: Wording):
     missing = fault_of(str(tmp_path / "v.g"), "de")
     wording.check(missing)
     with wording.raises(DataError):
-        load(str(tmp_path), ["de"])
+        load_vectors(str(tmp_path), ["de"])

@@ -22,7 +22,7 @@ import pytest
 from wording import Wording
 
 from dynet_vdgi.errors import DataError
-from dynet_vdgi.lexicon.vectors import Embeddings, load
+from dynet_vdgi.lexicon.vectors import Embeddings, load_vectors
 
 LETTERS = "aebcdéñøжды中文हिन्дی0123456789.,-'"
 
@@ -60,7 +60,7 @@ def fault_of(path: Path, data: str | bytes, *words: str) -> str:
     """What the file with this content is refused with, without the folder."""
     path.write_bytes(data.encode() if isinstance(data, str) else data)
     with pytest.raises(DataError) as caught:
-        load(str(path), words or ("a",))
+        load_vectors(str(path), words or ("a",))
     return str(caught.value).replace(f"{path.parent}{os.sep}", "")
 
 
@@ -75,8 +75,8 @@ def test_two_hundred_binary_files_are_read_as_binary(tmp_path):
     for k in range(200):
         rows = vectors_of(rng, rng.randint(2, 40), rng.choice([2, 3, 4, 5, 10, 50, 100, 300]))
         path.write_bytes(binary_of(rows, end=b"\n" if k % 2 else b""))
-        loaded = load(str(path), list(rows))
-        assert loaded.found.all()
+        loaded = load_vectors(str(path), list(rows))
+        assert loaded.has_vector.all()
         np.testing.assert_array_equal(loaded.values, np.array(list(rows.values()), np.float32))
 
 
@@ -87,7 +87,9 @@ def test_binary_numbers_whose_bytes_happen_to_be_letters_are_read(tmp_path, valu
     path = tmp_path / "v.bin"
     path.write_bytes(b"2 2\nde " + values + b"la " + values)
     expected = np.frombuffer(values, "<f4")
-    np.testing.assert_array_equal(load(str(path), ["de", "la"]).values, [expected, expected])
+    np.testing.assert_array_equal(
+        load_vectors(str(path), ["de", "la"]).values, [expected, expected]
+    )
 
 
 def test_two_hundred_damaged_texts_are_refused_or_read_as_they_stand(tmp_path):
@@ -108,7 +110,7 @@ def test_two_hundred_damaged_texts_are_refused_or_read_as_they_stand(tmp_path):
             data[place : place + rng.choice([0, 1, 1, 3])] = new
         path.write_bytes(data)
         with suppress(DataError):
-            loaded = load(str(path), list(rows))
+            loaded = load_vectors(str(path), list(rows))
             n_read += 1
             assert_rows(bytes(data), list(rows), loaded)
     assert 10 < n_read < 190
@@ -117,7 +119,7 @@ def test_two_hundred_damaged_texts_are_refused_or_read_as_they_stand(tmp_path):
 def assert_rows(data: bytes, words: list[str], loaded: Embeddings) -> None:
     """Every vector is what some row of its word says."""
     lines = [line.decode(errors="replace").rstrip().split(" ") for line in data.split(b"\n")]
-    for word, vector, is_there in zip(words, loaded.values, loaded.found):
+    for word, vector, is_there in zip(words, loaded.values, loaded.has_vector):
         numbers = [line[1:] for line in lines if line[0] in (word, word.lower()) and line[1:]]
         assert not is_there or any(
             np.array_equal(np.array(row, np.float32), vector) for row in numbers
@@ -200,21 +202,21 @@ def test_numbers_that_are_not_finite_are_refused_where_they_are_wanted(tmp_path)
         message = fault_of(tmp_path / "v", data, *SMALL)
         told = f"v: the vector of {next(iter(SMALL))!r} has a number that is not finite ("
         assert message.startswith(told)
-        assert load(str(tmp_path / "v"), list(SMALL)[1:]).found.all()
+        assert load_vectors(str(tmp_path / "v"), list(SMALL)[1:]).has_vector.all()
 
 
 def test_a_row_of_no_word_stands_beside_the_others(tmp_path):
     """fastText's vectors of a word that was a space; a blank before a word is still a fault."""
     for header in ("3 2\n", ""):
         (tmp_path / "v").write_text(f"{header}y 1 2\n 3 4\nla 5 6\n", encoding="utf-8")
-        assert load(str(tmp_path / "v"), ["la", "y"]).values.tolist() == [[5, 6], [1, 2]]
+        assert load_vectors(str(tmp_path / "v"), ["la", "y"]).values.tolist() == [[5, 6], [1, 2]]
 
 
 def test_text_in_an_older_encoding_is_text(tmp_path):
     rows = "2 3\nété 1 2 3\nà 4 5 6\n"
     path = tmp_path / "v"
     path.write_bytes((rows + "la 1 2 3\n").replace("2 3", "3 3", 1).encode("latin-1"))
-    assert load(str(path), ["la"]).values.tolist() == [[1, 2, 3]]
+    assert load_vectors(str(path), ["la"]).values.tolist() == [[1, 2, 3]]
     assert fault_of(path, rows.replace(" 1", "  1").encode("latin-1")).startswith(
         "v:2: several blanks"
     )
@@ -264,7 +266,7 @@ def test_a_header_that_says_otherwise_is_refused(tmp_path, name):
 def test_empty_lines_at_the_end_are_no_rows(tmp_path):
     path = tmp_path / "v"
     path.write_text(text_of(SMALL, header=True) + "\n\n")
-    assert load(str(path), list(SMALL)).found.all()
+    assert load_vectors(str(path), list(SMALL)).has_vector.all()
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])
@@ -405,4 +407,4 @@ def test_vectors_of_few_dimensions_are_vectors(tmp_path):
         rows = {"de": [0.5] * dim, "la": [-1.0] * dim}
         for header in (True, False):
             path.write_text(text_of(rows, header=header))
-            assert load(str(path), ["la"]).values.tolist() == [[-1.0] * dim]
+            assert load_vectors(str(path), ["la"]).values.tolist() == [[-1.0] * dim]

@@ -11,7 +11,7 @@ from annotating import guessed, seen, written
 from wording import Wording
 
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import ChangeError
+from dynet_vdgi.page.text.sentence_state import ChangeError
 from dynet_vdgi.page.text.word_columns import COLUMNS, Column
 from dynet_vdgi.page.web.shown import shown_sentence
 

@@ -29,7 +29,7 @@ def test_there_is_a_reason_exactly_where_there_is_no_tree(n):
 def test_the_tree_has_most_expected_arcs_of_those_that_contain_what_is_given():
     scores = np.random.default_rng(2).normal(size=(6, 6))
     for given in ((FREE, 1, FREE, FREE, 3), (FREE, FREE, 0, FREE, FREE), (FREE,) * 5):
-        marginals = eisner.marginals(eisner.constrained(scores, given))
+        marginals = eisner.marginals(eisner.constrained_scores(scores, given))
         trees = [tree for tree in projective_trees(5) if fits(given, tree)]
         expected = {tree: sum(marginals[h, d] for d, h in enumerate(tree)) for tree in trees}
         assert complete(scores, given) == max(expected, key=expected.get)

@@ -313,7 +313,7 @@ def test_vectors_are_learnt_from_text(tmp_path):
     command = [sys.executable, "run/vectors.py", str(tmp_path / "a b.txt")]
     subprocess.run([*command, str(tmp_path / "one.vec")], cwd=ROOT, check=True)
     words = [word for sort in sorts.values() for word in sort]
-    found = vectors.load(str(tmp_path / "one.vec"), words)
+    found = vectors.load_vectors(str(tmp_path / "one.vec"), words)
     assert found.dim == 300
     units = found.values / np.linalg.norm(found.values, axis=1, keepdims=True)
     alike = units @ units.T

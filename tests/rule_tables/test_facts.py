@@ -11,12 +11,12 @@ from wording import Wording
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.rule_tables.explanation import COMPARED, idle_facts
-from dynet_vdgi.rule_tables.facts import accepted, load_facts, parse_facts
+from dynet_vdgi.rule_tables.explanation import COMPARED_SENTENCES, idle_facts
+from dynet_vdgi.rule_tables.facts import accepted_names, load_facts, parse_facts
 from dynet_vdgi.rule_tables.measures import Text
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules, parse_rules
-from dynet_vdgi.rule_tables.word_orders import CASES, ORDERS, Fact
+from dynet_vdgi.rule_tables.word_orders import DEFAULT_CASES, ORDERS, Fact
 from dynet_vdgi.settings.bundled import rules_path
 
 RULES = parse_rules("[p] (c)\nmeasure late = ending VERB | VERB\nfrom previous = 4 PART if late")
@@ -35,7 +35,11 @@ def text_of(*sentences: str, times: int = 1):
 def test_facts_are_read_with_their_worth():
     rules = table("measure a = ending VERB | VERB", "measure b = told", "verb-final = 0.7 VERB")
     found = parse_facts("# German\na = yes\nb = 0.3 ; cases 40  # or so\nobjects = mixed\n", rules)
-    assert found == {"a": Fact(1.0, CASES), "b": Fact(0.3, 40), "objects": Fact(0.5, CASES)}
+    assert found == {
+        "a": Fact(1.0, DEFAULT_CASES),
+        "b": Fact(0.3, 40),
+        "objects": Fact(0.5, DEFAULT_CASES),
+    }
 
 
 @pytest.mark.parametrize(
@@ -67,15 +71,15 @@ def test_a_table_takes_facts_that_its_parts_ask_for(wording: Wording):
         "subordinators",
         "adjectives",
     ]
-    assert accepted(BEST)[: len(orders)] == orders
-    assert accepted(load_rules(rules_path("strict-tags"))) == []
+    assert accepted_names(BEST)[: len(orders)] == orders
+    assert accepted_names(load_rules(rules_path("strict-tags"))) == []
     with wording.raises(ConfigError):
         parse_facts("genitives = before", BEST)
-    assert accepted(table("measure genitives-after-nouns = told"))[0] == "genitives"
-    assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN")) == [
+    assert accepted_names(table("measure genitives-after-nouns = told"))[0] == "genitives"
+    assert accepted_names(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN")) == [
         "adjectives"
     ]
-    assert accepted(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB")) == []
+    assert accepted_names(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB")) == []
 
 
 def test_facts_stand_beside_the_evidence_of_the_text(tmp_path: Path, wording: Wording):
@@ -150,9 +154,9 @@ def test_facts_are_kept_with_the_text():
     facts = parse_facts("objects = before\nadpositions = after", BEST)
     prior = Prior.of_text(BEST, TEXT, facts)
     again = Text.from_json(json.loads(json.dumps(prior.text.to_json())))
-    assert again.told == facts
+    assert again.facts == facts
     former = {name: value for name, value in prior.text.to_json().items() if name != "told"}
-    assert Text.from_json(former).told == {}  # of a model file from before there were facts
+    assert Text.from_json(former).facts == {}  # of a model file from before there were facts
     sentence = Sentence.of_tags(["NOUN", "ADP", "VERB"])
     np.testing.assert_array_equal(
         Prior(BEST, again).potentials(sentence), prior.potentials(sentence)
@@ -170,7 +174,7 @@ def test_facts_that_change_nothing_are_found(wording: Wording):
     expected = "'determiners = before' has no effect: the text already shows this order"
     assert idle_facts(rules, text * 40, shown) == [expected]
     (message,) = idle_facts(
-        rules, text * COMPARED, parse_facts("determiners = before ; cases 0", rules)
+        rules, text * COMPARED_SENTENCES, parse_facts("determiners = before ; cases 0", rules)
     )
     wording.check(message)
     assert idle_facts(rules, text, {}) == []

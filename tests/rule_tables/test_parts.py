@@ -33,7 +33,7 @@ MARKERS = "markers = 1 NOUN | VERB ; over DET NOUN"
 def test_prepositions_after_nouns_mark_dependents_of_nouns():
     of = said("x/ADP y/VERB a/NOUN of/ADP b/NOUN")
     at = said("x/ADP a/NOUN y/VERB at/ADP b/NOUN")
-    found = prior(MARKERS, *[of, at] * 20).text.found["markers"]
+    found = prior(MARKERS, *[of, at] * 20).text.findings["markers"]
     assert found["P:of"] > 0.5
     assert found["P:at"] < -0.5
     scored = arcs(prior(MARKERS, *[of, at] * 20), of)
@@ -43,7 +43,7 @@ def test_prepositions_after_nouns_mark_dependents_of_nouns():
 def test_cases_count_for_or_against():
     gen, nom, dat = (said(f"a/NOUN/Case={case} b/NOUN c/VERB") for case in ("Gen", "Nom", "Dat"))
     of = prior(MARKERS + " ; case 1 ; for Gen ; weakly Nom", gen, nom, dat)
-    plain = of.text.found["markers"]
+    plain = of.text.findings["markers"]
     assert arcs(of, gen)[2, 1] == pytest.approx(plain["C:Gen"] + 1, abs=1e-3)
     assert arcs(of, nom)[2, 1] == pytest.approx(plain["C:Nom"] - 0.3, abs=1e-3)
     assert arcs(of, dat)[2, 1] == pytest.approx(plain["C:Dat"] - 1, abs=1e-3)
@@ -53,7 +53,7 @@ def test_forms_with_bare_adjectives_beside_them_are_copulas():
     line = "copula = 1.7 VERB | ADJ ; least 5 ; as AUX ; predicate VERB"
     text = [said("a/NOUN is/VERB b/ADJ")] * 6 + [said("a/NOUN eats/VERB b/NOUN")] * 20
     of = prior(line, *text)
-    assert of.text.found["copula"] == ["is"]
+    assert of.text.findings["copula"] == ["is"]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_predicates_beside_copulas(tags, copula, place):
 def test_linkers_are_found_after_nouns_and_between_verbs():
     text = [said("a/VERB b/NOUN that/PRON c/VERB")] * 6 + [said("a/PRON b/VERB")] * 6
     of = prior("linker = 1.5 PRON | VERB ; share 0.7 ; after 0.3 ; symbol VERB+rel", *text)
-    assert of.text.found["linker"] == [("that", "PRON")]
+    assert of.text.findings["linker"] == [("that", "PRON")]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from dynet_vdgi.system import toml
 
 READERS: dict[str, Callable[[Path], object]] = {
     "preset": lambda path: load_settings(str(path)),
-    "plan": plan.load,
+    "plan": plan.load_plan,
     "release.toml": values_in,
 }
 

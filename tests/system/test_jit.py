@@ -55,18 +55,18 @@ def fresh():
 def test_code_is_compiled_for_much_work_and_loaded_for_less(folder, monkeypatch):
     kernel = fresh()
     assert result(kernel, WORK_TO_LOAD + 1) == pytest.approx(EXPECTED, nan_ok=True)
-    assert "kept" not in vars(kernel.function)
+    assert "cached" not in vars(kernel.function)
     assert not folder.exists()
     assert result(kernel, WORK_TO_COMPILE) == pytest.approx(EXPECTED, nan_ok=True)
-    assert len(kernel.function.kept.signatures) == 1
+    assert len(kernel.function.cached.signatures) == 1
     assert len([*folder.rglob("*.nbi")]) == 1
     again = fresh()
     assert result(again, 1) == pytest.approx(EXPECTED, nan_ok=True)
-    assert sum(again.function.kept.stats.cache_hits.values()) == 1
+    assert sum(again.function.cached.stats.cache_hits.values()) == 1
     monkeypatch.setattr(jit, "_work", 0)
     little = fresh()
     result(little, WORK_TO_LOAD)
-    assert "kept" not in vars(little.function)
+    assert "cached" not in vars(little.function)
 
 
 @pytest.mark.parametrize("is_damaged", [True, False])
@@ -93,7 +93,7 @@ def test_code_that_others_could_have_written_is_not_run(folder, mode):
         own.chmod(mode)
     kernel = fresh()
     assert result(kernel, WORK_TO_COMPILE + 1) == pytest.approx(EXPECTED, nan_ok=True)
-    assert kernel.function.kept is kernel.function.dispatcher
+    assert kernel.function.cached is kernel.function.dispatcher
 
 
 ABOVE = [
@@ -126,7 +126,7 @@ def test_code_is_kept_where_no_other_user_can_exchange_the_folder(
     monkeypatch.setattr("numba.config.CACHE_DIR", str(above))
     kernel = fresh()
     assert result(kernel, WORK_TO_COMPILE + 1) == pytest.approx(EXPECTED, nan_ok=True)
-    assert (kernel.function.kept is not kernel.function.dispatcher) is is_kept
+    assert (kernel.function.cached is not kernel.function.dispatcher) is is_kept
     assert bool([*above.rglob("*.nbi")]) is is_kept
 
 
@@ -134,7 +134,7 @@ def test_a_folder_of_another_user_keeps_no_code(folder, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     kernel = fresh()
     result(kernel, WORK_TO_COMPILE + 1)
-    assert kernel.function.kept is kernel.function.dispatcher
+    assert kernel.function.cached is kernel.function.dispatcher
 
 
 def test_a_link_above_is_resolved_before_numba_reads(folder, monkeypatch, tmp_path):
@@ -160,7 +160,7 @@ def test_without_numbas_compiling_all_runs_as_python(folder, monkeypatch):
     kernel = fresh()
     for work in (1, WORK_TO_COMPILE + 1, 1):
         assert result(kernel, work) == pytest.approx(EXPECTED, nan_ok=True)
-    assert "kept" not in vars(kernel.function)
+    assert "cached" not in vars(kernel.function)
 
 
 def test_parsing_without_numbas_compiling_gives_the_same_bytes(tmp_path):
@@ -212,7 +212,7 @@ def test_threads_compile_once(folder):
     for thread in threads:
         thread.join()
     assert found == [pytest.approx(EXPECTED, nan_ok=True)] * 4
-    assert sum(kernel.function.kept.stats.cache_misses.values()) == 1
+    assert sum(kernel.function.cached.stats.cache_misses.values()) == 1
 
 
 def test_who_waits_is_told_why(folder, monkeypatch, caplog):

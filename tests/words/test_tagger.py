@@ -15,11 +15,11 @@ from wording import Wording
 import dynet_vdgi as vdgi
 from dynet_vdgi.conllu import raw_documents, raw_writing
 from dynet_vdgi.conllu.blocks import blocks
-from dynet_vdgi.conllu.writing import unchanged
+from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
-from dynet_vdgi.words.tagger.lemmas import applied, known_lemmas, rule_of
+from dynet_vdgi.words.tagger.lemmas import apply_rule, known_lemmas, rule_of
 from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.tagger import Tagger
 from dynet_vdgi.words.tagger.type_means import TypeMeans
@@ -90,7 +90,7 @@ def bare(path):
 
 def test_new_words_get_tags_feats_xpos_and_lemmas(tagger, text):
     found = tagger.predict(bare(text / "test.conllu"))
-    assert "".join(map(unchanged, found)) == (text / "test.conllu").read_text(encoding="utf-8")
+    assert "".join(map(block_of, found)) == (text / "test.conllu").read_text(encoding="utf-8")
     assert tagger.accuracy > 0.95
 
 
@@ -106,7 +106,7 @@ def test_words_with_tags_keep_what_they_have_and_inform_their_neighbours(tagger,
     assert found.tags == ("X", "NOUN")
     assert found.feats == ("Foreign=Yes", "Number=Dual")
     assert found.lemmas == ("THE", "bano")
-    assert unchanged(found).count("Note=1") == 2
+    assert block_of(found).count("Note=1") == 2
     (found,) = tagger.predict(tmp_path / "some.conllu", retag=True)
     assert found.tags == ("DET", "NOUN")
     assert found.feats == ("_", "Number=Sing")
@@ -262,14 +262,14 @@ def test_rules_of_lemmas_make_the_lemmas_they_are_from():
         ("a", "bcd"),
     )
     for form, lemma in pairs:
-        assert applied(rule_of(form, lemma), form) == lemma
-    assert applied("ies>y", "Dogs") == "dogs"  # the rule does not fit
-    assert applied("s>", "s") == "s"
+        assert apply_rule(rule_of(form, lemma), form) == lemma
+    assert apply_rule("ies>y", "Dogs") == "dogs"  # the rule does not fit
+    assert apply_rule("s>", "s") == "s"
     assert rule_of("thoroughly", "x") == "_"
     # The rule of an abbreviation without its end was written as a lemma that no reader takes.
-    assert applied(rule_of("bl.a.", "bl."), "bl a.") == "bl"
-    assert applied(rule_of("ab", "a b"), "x b") == "x b"
-    assert applied("bc>", " bc") == " bc"
+    assert apply_rule(rule_of("bl.a.", "bl."), "bl a.") == "bl"
+    assert apply_rule(rule_of("ab", "a b"), "x b") == "x b"
+    assert apply_rule("bc>", " bc") == " bc"
 
 
 _ODD = (
@@ -307,7 +307,7 @@ def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir,
         }
         n_rules += len(rules)
         made = (
-            "".join(lines_of([(form, applied(rule, form)) for form in forms]))
+            "".join(lines_of([(form, apply_rule(rule, form)) for form in forms]))
             for rule in sorted(rules)
         )
         path.write_text("".join(made), encoding="utf-8")

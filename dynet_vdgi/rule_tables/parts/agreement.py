@@ -20,17 +20,24 @@ from dynet_vdgi.rule_tables.patterns import features_of
 from dynet_vdgi.rule_tables.views import NO_VALUE, SideBySide
 from dynet_vdgi.system.array_types import Floats
 
-AGREES = 0.3
+GAIN_OF_AGREEMENT = 0.3
 
 
 @lru_cache(maxsize=1 << 16)
 def _agreement(one: str, other: str, names: tuple[str, ...]) -> float:
-    """-1: they differ; AGREES: they share a feature and differ in none; 0: they share no feature."""
+    """-1: they differ; GAIN_OF_AGREEMENT: they share a feature and differ in none; 0: they share no
+    feature.
+
+    >>> _agreement("Case=Nom|Number=Sing", "Number=Plur", ("Case", "Number"))
+    -1.0
+    >>> _agreement("Case=Nom|Number=Sing", "Number=Sing", ("Case", "Number"))
+    0.3
+    """
     left, right = features_of(one), features_of(other)
     shared = [name for name in names if name in left and name in right]
     if any(left[name].isdisjoint(right[name]) for name in shared):
         return -1.0
-    return AGREES if shared else 0.0
+    return GAIN_OF_AGREEMENT if shared else 0.0
 
 
 def _add_of_agreement(
@@ -42,11 +49,11 @@ def _add_of_agreement(
     words, heads = (views.flags(group) & has_feats for group in setting.groups)
     s, head, word = np.nonzero(heads[:, :, None] & words[:, None])
     pairs = (numbers[s, word] * len(feats) + numbers[s, head]).tolist()
-    known = {
+    agreements = {
         pair: _agreement(feats[pair // len(feats)], feats[pair % len(feats)], names)
         for pair in set(pairs)
     }
-    arcs[s, head, word] += setting.weight * np.array([known[pair] for pair in pairs])
+    arcs[s, head, word] += setting.weight * np.array([agreements[pair] for pair in pairs])
 
 
 AGREEMENT_KINDS = (

@@ -18,8 +18,8 @@ before it to the next word, depends on the nearest word of the second group befo
 
 adnominal = 5 VERB | NOUN PROPN
 
-Forms of verbs (VerbForm and Case, or last morph of XPOS) that are followed by nouns more often than by
-anything else: such a verb depends on the first noun within 4 words after it.
+Forms of verbs (VerbForm and Case, or last morph of XPOS) that are followed by nouns more often
+than by anything else: such a verb depends on the first noun within 4 words after it.
 
 non-finite = 2.5 VERB[VerbForm=Inf|Conv] | AUX ; finite VERB[VerbForm=Fin] VERB[-VerbForm]
 
@@ -92,7 +92,8 @@ def _measure_linkers(views: Sequence[View], setting: Setting, text: Text) -> lis
 
 
 def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]]:
-    """The verb of a linker's clause, -1 for none, and nouns that may head that verb, nearest first."""
+    """The verb of a linker's clause, -1 for none, and nouns that may head that verb, nearest
+    first."""
     before = word - 1
     if view.read[before] == "ADP" and before:
         before -= 1
@@ -110,7 +111,7 @@ def linked_verb(view: View, word: int, setting: Setting) -> tuple[int, list[int]
 
 
 def _read_linkers(views: SideBySide, setting: Setting, text: Text) -> None:
-    linkers = {(form, tag) for form, tag in text.found[setting.name]}
+    linkers = {(form, tag) for form, tag in text.findings[setting.name]}
     tags = {tag for _, tag in linkers}
     for view in views.views:
         for word in range(1, view.n):
@@ -180,7 +181,7 @@ def _measure_adnominal(views: Sequence[View], setting: Setting, text: Text) -> d
 
 def is_adnominal(word: WordType, setting: Setting, text: Text) -> bool:
     """Whether verbs of this form stand before nouns."""
-    return bool(text.found.get(setting.name, {}).get(verb_form(word), 0.0) > 0)
+    return bool(text.findings.get(setting.name, {}).get(verb_form(word), 0.0) > 0)
 
 
 def _read_adnominal(views: SideBySide, setting: Setting, text: Text) -> None:
@@ -219,7 +220,7 @@ def _add_non_finite(
 ) -> None:
     aux, heads = views.flags(setting.groups[1]), views.flags(setting.group("verb")).copy()
     is_finite = np.any(aux | views.flags(setting.group("finite")), axis=1)
-    side = text.found[setting.name]
+    side = text.findings[setting.name]
     low, high = (3, 0) if side < 0 else (3, 3) if side < 1.7 else (-1, 2)
     below = [
         (s, word)

@@ -29,14 +29,16 @@ def _read(views: SideBySide, setting: Setting, text: Text) -> None:
 
 def _symbol(word: WordType, setting: Setting) -> str:
     """The symbol of a word of the group."""
-    known = setting.cache.get(word)
-    if known is None:
+    symbol = setting.cache.get(word)
+    if symbol is None:
         tag, feats, _ = word
         values = features_of(feats)
-        found = [",".join(sorted(values[name])) for name in setting.names("by") if name in values]
-        found += setting.names("as") if feats != NO_VALUE else ()
-        known = setting.cache[word] = MARK.join((tag, *found))
-    return str(known)
+        features = [
+            ",".join(sorted(values[name])) for name in setting.names("by") if name in values
+        ]
+        features += setting.names("as") if feats != NO_VALUE else ()
+        symbol = setting.cache[word] = MARK.join((tag, *features))
+    return str(symbol)
 
 
 def _read_as(views: SideBySide, setting: Setting, text: Text) -> None:

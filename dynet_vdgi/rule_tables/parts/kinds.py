@@ -2,16 +2,16 @@
 
 A kind of setting is up to three functions:
 
-    measure(views, setting, text) -> plain data     what it finds in a text; kept in model files
-    read(views, setting, text)                      changes how sentences are read: `read`, `symbols`, ...
-    add(views, setting, text, roots, arcs)          adds to log-potentials of the root arcs (k, n) and of the
-                                                    others (k, n, n), by head and dependent
+    measure(views, setting, text) -> plain data  what it finds in a text; kept in model files
+    read(views, setting, text)                   changes how sentences are read: `read`, `symbols`
+    add(views, setting, text, roots, arcs)       adds to log-potentials of the root arcs (k, n) and
+                                                 of the others (k, n, n), by head and dependent
 
 The last two get k sentences at once, because NumPy is as quick with many as with one; so they loop
 over the few words that they concern, not over sentences.
 
-`text.found[setting.name]` holds the setting's own findings. Order matters for `read` only, and is
-that of `KINDS` in the package.
+`text.findings[setting.name]` holds the setting's own findings. Order matters for `read` only, and
+is that of `KINDS_BY_NAME` in the package.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ MOST_EVIDENCE = 1.5
 
 HALF_WEIGHT_CASES = 3.0  # this many cases get half of full weight
 
-LETTERS = 2
+ENDING_LETTERS = 2
 
 SHOWN_BY = ("VerbForm", "Mood", "Aspect", "Tense", "Case", "Morph")
 
@@ -44,14 +44,15 @@ def forms_of(view: View, verb: int, setting: Setting) -> list[str]:
         end += 1
     last = view.forms[end]
     forms = [
-        ("v" if end == verb else "a") + (last if len(last) <= LETTERS else "-" + last[-LETTERS:])
+        ("v" if end == verb else "a")
+        + (last if len(last) <= ENDING_LETTERS else "-" + last[-ENDING_LETTERS:])
     ]
-    shown = _shown(view.feats[verb])
+    shown = _features_of_form(view.feats[verb])
     return [*forms, shown] if shown else forms
 
 
 @lru_cache(maxsize=1 << 14)
-def _shown(column: str) -> str:
+def _features_of_form(column: str) -> str:
     feats = features_of(column)
     return "|".join(
         [f"{name}={','.join(sorted(feats[name]))}" for name in SHOWN_BY if name in feats]
@@ -79,32 +80,26 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, f
     if not n_alone or n_alone == n_verbs:
         return {}
     average = n_alone / n_verbs
-    return {
-        form: round(
-            math.log(
-                (alone[form] + HALF_WEIGHT_CASES * average) / (count + HALF_WEIGHT_CASES) / average
-            ),
-            4,
-        )
-        for form, count in sorted(every.items())
-        if count > 1
-    }
+    scores = {}
+    for form, count in sorted(every.items()):
+        if count > 1:
+            share = (alone[form] + HALF_WEIGHT_CASES * average) / (count + HALF_WEIGHT_CASES)
+            scores[form] = round(math.log(share / average), 4)
+    return scores
 
 
 def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    found, are_verbs, scores = (
-        text.found[setting.name],
-        np.zeros(roots.shape, bool),
-        np.zeros(roots.shape),
-    )
+    form_scores = text.findings[setting.name]
+    are_verbs, scores = np.zeros(roots.shape, bool), np.zeros(roots.shape)
     for s, view in enumerate(views.views):
         verbs = _verbs(view, setting)
         for verb in verbs if len(verbs) > 1 else ():
-            known = [found[form] for form in forms_of(view, verb, setting) if form in found]
-            if known:
-                scores[s, verb] = setting.weight * max(
-                    -MOST_EVIDENCE, min(MOST_EVIDENCE, sum(known) / len(known))
-                )
+            evidence = [
+                form_scores[form] for form in forms_of(view, verb, setting) if form in form_scores
+            ]
+            if evidence:
+                mean = sum(evidence) / len(evidence)
+                scores[s, verb] = setting.weight * max(-MOST_EVIDENCE, min(MOST_EVIDENCE, mean))
             are_verbs[s, verb] = True
     roots += scores
     both = are_verbs[:, :, None] & are_verbs[:, None]

@@ -3,12 +3,12 @@ the text.
 
 markers = 1 NOUN PROPN | VERB ; over DET ADJ NUM ADV NOUN PROPN PRON ; case 1
 
-The marker of a nominal (first group) is the adposition of its phrase, on the side where the text has its
-adpositions: found by going left over at most 3 words of `over`, or the next word. Without an adposition
-it is the Case, or else the last morph of an XPOS with +. The words around phrases with a marker show
-whether the phrases belong to nouns or to verbs: in texts with prepositions and sentence-internal verbs,
-the word before, otherwise the word after. The score of a marker, a log ratio from -1.5 to 1.5, is added
-to arcs from the first group and taken from arcs from the second.
+The marker of a nominal (first group) is the adposition of its phrase, on the side where the text
+has its adpositions: found by going left over at most 3 words of `over`, or the next word. Without
+an adposition it is the Case, or else the last morph of an XPOS with +. The words around phrases
+with a marker show whether the phrases belong to nouns or to verbs: in texts with prepositions and
+sentence-internal verbs, the word before, otherwise the word after. The score of a marker, a log
+ratio from -1.5 to 1.5, is added to arcs from the first group and taken from arcs from the second.
 
 case = 1 Gen ; 0.3 Nom is written case = 1 NOUN PROPN ; for Gen ; weakly Nom
 
@@ -36,7 +36,7 @@ FARTHEST_WORDS = 3
 
 FEW_CASES = 2
 
-WEAKLY = 0.3
+SHARE_OF_WEAK_CASE = 0.3
 
 EDGE = ""
 
@@ -52,7 +52,8 @@ def case_of(feats: str) -> str:
 def marker_of(
     view: View, word: int, over: frozenset[str], has_prepositions: bool
 ) -> tuple[str, int, int]:
-    """A nominal's marker, and the first and last word it marks; `over`: tags of words in between."""
+    """A nominal's marker, and the first and last word it marks; `over`: tags of words in
+    between."""
     tags = view.tags
     if has_prepositions:
         place = word - 1
@@ -109,24 +110,30 @@ def _measure_of_markers(views: Sequence[View], setting: Setting, text: Text) -> 
 def scores_of(view: View, setting: Setting, text: Text) -> list[float]:
     """The score (n,) of each word's marker; 0 for words without a marker."""
     scores = [0.0] * view.n
-    known, nominals, over = setting.cache, setting.groups[0].tags, setting.group("over").plain
+    cached_scores, nominals, over = (
+        setting.cache,
+        setting.groups[0].tags,
+        setting.group("over").plain,
+    )
     has_prepositions = text.order.asymmetry("ADP") >= 0
     for word in [word for word, tag in enumerate(view.tags) if tag in nominals]:
         if word not in view.runs:
             marker, _, _ = marker_of(view, word, over, has_prepositions)
             key = marker, view.feats[view.run_ends.get(word, word)]
-            score = known.get(key)
+            score = cached_scores.get(key)
             if score is None:
-                score = known[key] = _score(*key, setting, text)
+                score = cached_scores[key] = _score(*key, setting, text)
             scores[word] = score
     return scores
 
 
 def _score(marker: str, feats: str, setting: Setting, text: Text) -> float:
-    score: float = text.found[setting.name].get(marker, 0.0)
+    score: float = text.findings[setting.name].get(marker, 0.0)
     if case := case_of(feats):
         is_weak, is_good = case in setting.names("weakly"), case in setting.names("for")
-        score += setting.number("case", 0.0) * (1.0 if is_good else -WEAKLY if is_weak else -1.0)
+        score += setting.number("case", 0.0) * (
+            1.0 if is_good else -SHARE_OF_WEAK_CASE if is_weak else -1.0
+        )
     return max(-MOST_EVIDENCE, min(MOST_EVIDENCE, score))
 
 

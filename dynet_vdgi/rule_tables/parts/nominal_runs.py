@@ -30,17 +30,17 @@ FULL_SHARE = 0.1
 
 def _measure(views: Sequence[View], setting: Setting, text: Text) -> float:
     nominals, particles = setting.groups[0].tags, setting.names("particle")
-    found = [
-        last_morph(xpos) in particles
-        for v in views
-        for tag, xpos in zip(v.tags, v.xpos)
-        if tag in nominals
-    ]
-    return round(min(1.0, sum(found) / max(1, len(found)) / FULL_SHARE), 4)
+    n_nominals = n_with_particle = 0
+    for view in views:
+        for tag, xpos in zip(view.tags, view.xpos):
+            if tag in nominals:
+                n_nominals += 1
+                n_with_particle += last_morph(xpos) in particles
+    return round(min(1.0, n_with_particle / max(1, n_nominals) / FULL_SHARE), 4)
 
 
 def _read(views: SideBySide, setting: Setting, text: Text) -> None:
-    if not text.found[setting.name]:
+    if not text.findings[setting.name]:
         return
     before, after = setting.groups
     bare = setting.names("bare")
@@ -64,7 +64,7 @@ def _read(views: SideBySide, setting: Setting, text: Text) -> None:
 
 
 def _add(views: SideBySide, setting: Setting, text: Text, roots: Floats, arcs: Floats) -> None:
-    weight = setting.weight * text.found[setting.name]
+    weight = setting.weight * text.findings[setting.name]
     for s, view in enumerate(views.views):
         for word, first in view.runs.items():
             arcs[s, first, word] += weight

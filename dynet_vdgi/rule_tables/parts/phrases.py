@@ -30,16 +30,27 @@ OUTSIDE = ("ADP", "ADV", "CONJ", "CCONJ")
 
 THROUGH = ("DET", "ADJ", "NUM", "ADV", "PART", "PRON", "ADP")
 
-_OUTSIDE, _OUTSIDE_OR_DET, _DET = (
-    Group.of_tags(*OUTSIDE),
-    Group.of_tags(*OUTSIDE, "DET"),
-    Group.of_tags("DET"),
-)
+_OUTSIDE = Group.of_tags(*OUTSIDE)
+
+_OUTSIDE_OR_DET = Group.of_tags(*OUTSIDE, "DET")
+
+_DET = Group.of_tags("DET")
 
 
 def objects(tags: Sequence[str], has_prepositions: bool) -> dict[int, int]:
-    """The object of each adposition that has one."""
-    n, found = len(tags), {}
+    """The object of each adposition that has one, both as places from 0.
+
+    In "in the old house" it is the noun behind the words that may intervene, in "house in" the
+    noun before it, and in "for them to sleep" the pronoun:
+
+    >>> objects(["ADP", "DET", "ADJ", "NOUN"], has_prepositions=True)
+    {0: 3}
+    >>> objects(["NOUN", "ADP"], has_prepositions=False)
+    {1: 0}
+    >>> objects(["ADP", "PRON", "PART", "AUX"], has_prepositions=True)
+    {0: 1}
+    """
+    n, object_of = len(tags), {}
     step = 1 if has_prepositions else -1
     for adposition, tag in enumerate(tags):
         if tag != "ADP":
@@ -48,40 +59,65 @@ def objects(tags: Sequence[str], has_prepositions: bool) -> dict[int, int]:
         while 0 <= end < n and tags[end] in THROUGH:
             run.append(end)
             end += step
-        target = _object(tags, adposition, step, end, run)
+        if 0 <= end < n and tags[end] in (*NOUNS, "X", "SYM"):
+            target = _object_before_noun(tags, run, end)
+        else:
+            target = _object_without_noun(tags, run, end)
         if target >= 0:
-            found[adposition] = target
-    return found
+            object_of[adposition] = target
+    return object_of
 
 
-def _object(tags: Sequence[str], adposition: int, step: int, end: int, run: list[int]) -> int:
-    """The end of the run of words that may intervene, which is the object; -1: there is none."""
-    others = [k for k, word in enumerate(run) if tags[word] == "ADP"]
-    if 0 <= end < len(tags) and tags[end] in (*NOUNS, "X", "SYM"):
-        if (
-            run
-            and tags[run[0]] == "PRON"
-            and len(run) > 1
-            and tags[run[1]] in ("DET", "ADP", "ADV")
-        ):
-            return run[0]
-        if others:
-            inside = [
-                word for word in run[: others[0]] if tags[word] in ("PRON", "NUM", "ADJ", "DET")
-            ]
-            if inside:
-                return inside[-1]
-        return end
-    if others and others[0] > 0:
-        run = run[: others[0]]
-    inside = [word for word in run if tags[word] in ("PRON", "NUM", "ADJ")]
+def _object_before_noun(tags: Sequence[str], run: list[int], noun: int) -> int:
+    """The object of an adposition, if a run of words that may intervene ends before a noun.
+
+    It is the noun, but for a pronoun before a further phrase ("with him in the house"), and for a
+    nominal word before another adposition ("from one to the city"):
+
+    >>> _object_before_noun(["ADP", "DET", "NOUN"], [1], 2)
+    2
+    >>> _object_before_noun(["ADP", "PRON", "ADP", "DET", "NOUN"], [1, 2, 3], 4)
+    1
+    >>> _object_before_noun(["ADP", "NUM", "ADP", "DET", "NOUN"], [1, 2, 3], 4)
+    1
+    """
+    run_tags = [tags[word] for word in run]
+    if run_tags[:1] == ["PRON"] and run_tags[1:2] in (["DET"], ["ADP"], ["ADV"]):
+        return run[0]
+    nominal = -1
+    for word, tag in zip(run, run_tags):
+        if tag == "ADP":
+            return nominal if nominal >= 0 else noun
+        if tag in ("PRON", "NUM", "ADJ", "DET"):
+            nominal = word
+    return noun
+
+
+def _object_without_noun(tags: Sequence[str], run: list[int], end: int) -> int:
+    """The object of an adposition, if no noun follows the run of words that may intervene; -1:
+    there is none.
+
+    It is a verb after the run ("by slowly leaving"), else the first pronoun or the last numeral or
+    adjective of the run before another adposition, else its last adverb or determiner:
+
+    >>> _object_without_noun(["ADP", "ADV", "VERB"], [1], 2)
+    2
+    >>> _object_without_noun(["ADP", "DET", "ADJ", "AUX"], [1, 2], 3)
+    2
+    >>> _object_without_noun(["ADP", "ADV"], [1], 2)
+    1
+    """
+    run_tags = [tags[word] for word in run]
     is_verb = 0 <= end < len(tags) and tags[end] == "VERB"
-    if is_verb and not others and all(tags[word] in ("PRON", "PART", "ADV") for word in run):
+    if is_verb and all(tag in ("PRON", "PART", "ADV") for tag in run_tags):
         return end
-    if inside:
-        return inside[0] if tags[inside[0]] == "PRON" else inside[-1]
-    inside = [word for word in run if tags[word] in ("ADV", "DET")]
-    return inside[-1] if inside else -1
+    if "ADP" in run_tags and run_tags[0] != "ADP":
+        run = run[: run_tags.index("ADP")]
+    nominals = [word for word in run if tags[word] in ("PRON", "NUM", "ADJ")]
+    if nominals:
+        return nominals[0] if tags[nominals[0]] == "PRON" else nominals[-1]
+    others = [word for word in run if tags[word] in ("ADV", "DET")]
+    return others[-1] if others else -1
 
 
 def _add_objects(

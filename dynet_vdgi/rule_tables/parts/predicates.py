@@ -1,13 +1,14 @@
 """Non-verbal predicates: a clause with a copula and no verb has another word as its head.
 
-nominal predicate = 1 AUX | NOUN PROPN ADJ NUM PRON ; as VERB ; cut SCONJ CCONJ CONJ ; over NOUN PROPN ADJ
+nominal predicate = 1 AUX | NOUN ADJ PRON ; as VERB ; cut SCONJ CCONJ ; over NOUN ADJ
 
-Clauses are cut before removed punctuation and before words of `cut`. In a clause with a copula (first group) and no
-word of `as`, the predicate is a word of the second group: the first one after the last copula of the first run or,
-if none follows or the measure `final` is above a half, the last one before it. From an ADJ or NUM, the predicate
-moves on to the next word while that belongs to `over`, if the text has adjectives before nouns. If the measure
-`initial` is above a half and nothing precedes the copula, its subject follows it, and the predicate follows the
-subject: it is the next word if the subject is a PRON, otherwise the next one with a `particle` just before it, if
+Clauses are cut before removed punctuation and before words of `cut`. In a clause with a copula
+(first group) and no word of `as`, the predicate is a word of the second group: the first one after
+the last copula of the first run or, if none follows or the measure `final` is above a half, the
+last one before it. From an ADJ or NUM, the predicate moves on to the next word while that belongs
+to `over`, if the text has adjectives before nouns. If the measure `initial` is above a half and
+nothing precedes the copula, its subject follows it, and the predicate follows the subject: it is
+the next word if the subject is a PRON, otherwise the next one with a `particle` just before it, if
 any. The predicate is read as `as`, by the table and by the model.
 
 copula = 1.7 VERB | ADJ ; least 5 ; as AUX
@@ -67,7 +68,7 @@ def _read_predicates(views: SideBySide, setting: Setting, text: Text) -> None:
     order = _PredicateOrder(
         text.is_named(setting.names("initial")),
         text.is_named(setting.names("final")),
-        text.found[setting.name],
+        text.findings[setting.name],
     )
     are_cut = views.are_gaps | views.flags(setting.group("cut"))
     are_cut[:, 0] = True
@@ -80,12 +81,12 @@ def _read_predicates(views: SideBySide, setting: Setting, text: Text) -> None:
     others = predicates, setting.group("over"), setting.group("particle"), _MODIFIERS, _PRONOUNS
     words = _ClauseWords(are_copulas.tobytes(), *(views.flags(group).tobytes() for group in others))
     ends = np.append(starts[1:], are_cut.size)
-    found = {}
+    copula_of = {}
     for start, end in zip(starts[clauses].tolist(), ends[clauses].tolist()):
         copula, predicate = _predicate_in(words, start, end, order)
         if predicate >= 0:
-            found[predicate] = copula
-    for predicate, copula in found.items():
+            copula_of[predicate] = copula
+    for predicate, copula in copula_of.items():
         s, word = divmod(predicate, views.n)
         views.rename(s, word, name, name)
         views.views[s].predicates[word] = copula % views.n
@@ -128,8 +129,8 @@ def _adjectives_first(views: Sequence[View], setting: Setting, text: Text) -> bo
     for view in views:
         pairs.update(zip(view.tags, view.tags[1:]))
     before, after = pairs["ADJ", "NOUN"], pairs["NOUN", "ADJ"]
-    told = text.told.get("adjectives", NOT_TOLD)
-    return told.beside(before / max(1, before + after), before + after) > 0.5
+    fact = text.facts.get("adjectives", NOT_TOLD)
+    return fact.combined_share(before / max(1, before + after), before + after) > 0.5
 
 
 def _has_bare(tags: Sequence[str], word: int, bare: Group) -> bool:
@@ -150,24 +151,34 @@ def _has_bare(tags: Sequence[str], word: int, bare: Group) -> bool:
 def _measure_copulas(views: Sequence[View], setting: Setting, text: Text) -> list[str]:
     verbs, bare = setting.groups
     seen: Counter[str] = Counter()
-    beside: Counter[str] = Counter()
+    with_bare: Counter[str] = Counter()
     for view in views:
         for word, tag in enumerate(view.tags):
             if verbs.has(tag, view.feats[word]):
                 seen[view.forms[word]] += 1
-                beside[view.forms[word]] += _has_bare(view.tags, word, bare)
+                with_bare[view.forms[word]] += _has_bare(view.tags, word, bare)
     total = sum(seen.values())
-    average = sum(beside.values()) / max(1, total)
+    average = sum(with_bare.values()) / max(1, total)
     least = max(setting.number("least", 5), 0.003 * total)
     return sorted(
         form
         for form, times in seen.items()
-        if times >= least and beside[form] >= 3 and beside[form] / times >= setting.weight * average
+        if times >= least
+        and with_bare[form] >= 3
+        and with_bare[form] / times >= setting.weight * average
     )
 
 
 def predicate_of(tags: Sequence[str], copula: int) -> int:
-    """The word beside a copula that is its predicate; -1: none."""
+    """The word beside a copula that is its predicate; -1: none.
+
+    In "she is a good teacher" it is the noun; in "she is sleeping" there is none:
+
+    >>> predicate_of(["PRON", "AUX", "DET", "ADJ", "NOUN"], copula=1)
+    4
+    >>> predicate_of(["PRON", "AUX", "VERB"], copula=1)
+    -1
+    """
     n, place = len(tags), copula + 1
     while place < n and tags[place] in ("ADV", "PART", "DET", "PRON", "NUM"):
         place += 1
@@ -185,7 +196,7 @@ def predicate_of(tags: Sequence[str], copula: int) -> int:
 
 
 def _read_copulas(views: SideBySide, setting: Setting, text: Text) -> None:
-    forms, name = set(text.found[setting.name]), setting.names("as")[0]
+    forms, name = set(text.findings[setting.name]), setting.names("as")[0]
     for s, word in views.places(setting.groups[0]) if forms else ():
         view, tags = views.views[s], views.views[s].tags
         if view.form(word) not in forms:

@@ -1,6 +1,6 @@
 """Words as symbols of the model's last stage.
 
-words = ADP PRON DET SCONJ CCONJ AUX ADV | NOUN PROPN ; most 8 ; least 15 ; iterations 10 ; backoff 100
+words = ADP PRON DET AUX | NOUN PROPN ; most 8 ; least 15 ; iterations 10 ; backoff 100
 
 Words of the first group are distinguished by form, words of the second by the form of their
 adposition; but only by the `most` frequent forms. Forms seen fewer than `least` times are not
@@ -70,11 +70,13 @@ def _measure(views: Sequence[View], setting: Setting, text: Text) -> dict[str, l
 
 def split(view: View, setting: Setting, text: Text) -> list[str]:
     """The symbols (n,) of a sentence, each with its distinguishing key appended."""
-    known = text.found[setting.name]
+    frequent = text.findings[setting.name]
     finer = []
     for word, symbol in enumerate(view.symbols):
         kind, key = _key(view, word, setting, text)
-        finer.append(f"{symbol}={key if key in known.get(kind, ()) else OTHER}" if kind else symbol)
+        finer.append(
+            f"{symbol}={key if key in frequent.get(kind, ()) else OTHER}" if kind else symbol
+        )
     return finer
 
 
