@@ -26,7 +26,7 @@ GENRES = """academic bible blog email fiction government grammar-examples learne
     poetry reviews social spoken web wiki"""
 """Those of UD's check_files.pl."""
 
-REFUSED = [*rows("release_values.txt"), ["Summary", "x" * (LONGEST + 1)]]
+REFUSED = [*rows("release_values.txt"), ["Summary", "x" * (LONGEST_SUMMARY + 1)]]
 TAKEN = [
     ("Summary", "x" * SHORTEST_SUMMARY),
     ("Summary", "x" * LONGEST_SUMMARY),
