@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Sets up .venv with the development tools, then lints, checks spelling, types and imports, and tests. With all tests, readers are
-# fed with damaged files for half a minute meanwhile, always the same ones; `run/fuzz.sh` takes others. With npm, the scripts
-# of the annotation page are linted and type-checked, too.
+# Sets up .venv with the development tools, then lints, checks spelling, phrases, types and imports, and tests. With all
+# tests, readers are fed with damaged files for half a minute meanwhile, always the same ones; `run/fuzz.sh` takes others.
+# With npm, the scripts of the annotation page are linted and type-checked, too.
 #
 #   bash run/test.sh [PYTEST OPTIONS]
 #   bash run/test.sh --core           what a change of the algorithms must not break, in about a minute
@@ -53,6 +53,7 @@ trap 'kill ${fuzzing:-} 2>/dev/null || true; rm -f "$said"' EXIT
 "$VENV/bin/ruff" check .
 "$VENV/bin/ruff" format --check .
 "$VENV/bin/codespell"
+"$VENV/bin/python" run/prose.py
 "$VENV/bin/mypy"
 "$VENV/bin/lint-imports" --no-cache
 (check_page)

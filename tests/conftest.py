@@ -22,6 +22,7 @@ from dynet_vdgi.system import progress
 
 if TYPE_CHECKING:
     from shell import Vdgi
+    from wording import Wording
 
 # no line about progress gets between messages, however busy the machine is
 progress.FIRST_PAUSE = 1e6
@@ -108,6 +109,31 @@ def vdgi(capsys: pytest.CaptureFixture[str]) -> Vdgi:
     from shell import Vdgi
 
     return Vdgi(capsys)
+
+
+PASSED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Notes on each test whether it passed, for the fixtures that end after it."""
+    report = yield
+    if call.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
+
+
+@pytest.fixture
+def wording(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Wording]:
+    """Compares messages with the transcript of the test's module."""
+    import wording
+
+    used = wording.Wording(request.path, request.node.name, tmp_path_factory.getbasetemp())
+    yield used
+    if request.node.stash.get(PASSED, False):
+        used.finish()
 
 
 @pytest.fixture(scope="session")

@@ -313,7 +313,7 @@ def _first_matching(pattern: re.Pattern[str], lines: Iterable[str]) -> str:
 
 
 def _is_left_out(line: str) -> bool:
-    """Whether a comment is none of a released sentence: written anew, or a note."""
+    """Whether a comment is none of a released sentence: written again, or a note."""
     return any(pattern.fullmatch(line) for pattern in _NOT_KEPT)
 
 

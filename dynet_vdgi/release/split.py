@@ -25,7 +25,7 @@ LEAST_SENTENCES, LEAST_WORDS = 20, 100
 """Of a whole treebank."""
 
 MOST_OF_NEEDED = 1.1
-"""A part that has at most so many times the words that it needs is good enough."""
+"""A part that has at most this many times the words that it needs is good enough."""
 
 
 def split(sizes: Mapping[str, int], before: Mapping[str, str]) -> dict[str, str]:

@@ -22,8 +22,8 @@ class Material:
     """`texts`, whose trees are never used, and gold `trees` to learn from; for few-trees heads may
     be FREE.
 
-    `texts` are sentences by language label, which is empty for a single language; `facts` are those
-    that a user gives about these languages. `dev` holds sentences with gold trees, and is empty
+    `texts` are sentences by language label, which is empty for a single language; `facts` are what
+    a user says about these languages. `dev` holds sentences with gold trees, and is empty
     unless they are used. `punctuation` is the relation that punctuation had in `trees`, from which
     it has been removed.
 

@@ -26,7 +26,7 @@ HERE = "learnt in this run"
 
 
 def steps_of(inputs: Inputs) -> Steps:
-    """The steps of a run: those that are given, and with raw text those that it learns.
+    """The steps of a run: the given ones, and with raw text the steps that it learns.
 
     Raises: ModelError, one cannot be used; UsageError, one is missing, or there are no tags to
     learn from; DataError, a file is malformed.
@@ -41,8 +41,7 @@ def steps_of(inputs: Inputs) -> Steps:
 
 
 def _with_learnt(steps: Steps, inputs: Inputs, raw: InputText) -> Steps:
-    """The steps with those that are not given: they learn from texts and trees, and from raw
-    text."""
+    """The given steps and the missing ones, which learn from texts and trees, and from raw text."""
     tagged = [text for text in (*inputs.texts.values(), inputs.trees) if text]
     if not tagged and len(steps.files) < len(archive.STEPS):
         raise UsageError("--raw needs tagged sentences: name some with --train, or with --trees")

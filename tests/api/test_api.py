@@ -17,6 +17,7 @@ import conllu
 import pytest
 import tiny
 from shell import ROOT
+from wording import Wording
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.conllu.reading import read
@@ -150,26 +151,26 @@ def test_trees_and_dev_in_memory(few: Path) -> None:
     assert dda > 0.5
 
 
-def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_is_told_by_exceptions(few: Path, tmp_path: Path, wording: Wording) -> None:
     text = list(read(few / "my.conllu"))
     bare = [vdgi.Sentence(("a", "b"), ("NOUN", "VERB"))]
-    with pytest.raises(UsageError, match="nothing to learn from"):
+    with wording.raises(UsageError):
         vdgi.train()
-    with pytest.raises(UsageError, match="nothing to learn from"):
+    with wording.raises(UsageError):
         vdgi.train([])
-    with pytest.raises(ConfigError, match="'train.lr' is for recipe=neural, and recipe is taught"):
+    with wording.raises(ConfigError):
         vdgi.train(text, "best", settings={"train": {"lr": 1.0}})
-    with pytest.raises(ConfigError, match="no preset 'papr'; did you mean 'paper'"):
+    with wording.raises(ConfigError):
         vdgi.train(text, "papr")
-    with pytest.raises(ConfigError, match="no rules 'bets'; did you mean 'best'"):
+    with wording.raises(ConfigError):
         vdgi.train(text, "best", rules="bets")
-    with pytest.raises(DataError, match="<memory>: no sentence has a tree"):
+    with wording.raises(DataError):
         vdgi.train(text, trees=bare)
-    with pytest.raises(DataError, match="<memory>: a sentence has no XPOS"):
+    with wording.raises(DataError):
         vdgi.train(bare, "best", settings={"data": {"tags": "xpos"}})
-    with pytest.raises(ModelError, match="no such model file"):
+    with wording.raises(ModelError):
         vdgi.load(tmp_path / "nix.vdgi")
-    with pytest.raises(VdgiError, match="has not learnt yet"):
+    with wording.raises(VdgiError):
         vdgi.WordPerceptron().predict(text)
     assert list(tmp_path.iterdir()) == []
 
@@ -260,61 +261,37 @@ ONE = vdgi.Sentence(("a",), ("NOUN",), (0,))
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    "call",
     [
-        (lambda p: p.pipe(3), r"an int where sentences are expected: read\(\) gives some"),
-        (lambda p: p.pipe(ONE), "one Sentence where sentences are expected: put it into a list"),
-        (
-            lambda p: list(p.pipe(conllu.parse(TOKENS))),
-            "a TokenList where a Sentence is expected: .*from_conllu",
-        ),
-        (
-            lambda p: list(p.pipe(["x.conllu"])),
-            r"a str where a Sentence is .*: read a file with read\('x.conllu'\)",
-        ),
-        (lambda p: p.parse_all([ONE], "exact"), "how='exact': a How, such as .* is expected"),
-        (lambda p: p(["a"], [None]), "tags: None is no text"),
-        (lambda p: p("a", ["X"]), "words='a': a list is expected"),
-        (lambda p: p([], []), "at least one word, and a tag for each: 0 words, 0 tags"),
-        (lambda p: p(["a", "b"], ["X"]), "a tag for each: 2 words, 1 tag"),
-        (lambda p: p(["a", "b"], ["X", "X"], feats=["_"]), "feats: 1 for 2 words"),
-        (lambda p: vdgi.write([ONE], None), "output=None: a path or an open text file is expected"),
-        (lambda p: vdgi.write(None, "x.conllu"), "a NoneType where sentences are expected"),
-        (lambda p: vdgi.evaluate([ONE], ["x"]), "a str where a Sentence or the heads of one"),
-        (
-            lambda p: vdgi.evaluate([ONE], conllu.parse(TOKENS)),
-            "a TokenList where a Sentence or the heads of one",
-        ),
-        (
-            lambda p: vdgi.evaluate([ONE], p.parse_all([ONE])),
-            "a Parse where .*: pipe\\(\\) gives sentences",
-        ),
-        (lambda p: vdgi.draw(5), "an int where sentences are expected"),
-        (
-            lambda p: vdgi.read("x", heads="foo"),
-            "no heads 'foo'.*there are: optional, partial, required, unchecked, ignored",
-        ),
-        (lambda p: vdgi.read("x", tags="upso"), "no tags 'upso'; did you mean 'upos'"),
-        (
-            lambda p: vdgi.train(conllu.parse(TOKENS)),
-            "a TokenList where a file or a Sentence is expected",
-        ),
-        (lambda p: vdgi.train(3), "an int where files or sentences are expected"),
-        (
-            lambda p: vdgi.Dmv().fit("x.conllu", None),
-            r"a str where sentences are .*: read a file with read\('x",
-        ),
-        (lambda p: vdgi.WordPerceptron().fit("x.conllu"), "a str where sentences are expected"),
-        (
-            lambda p: vdgi.Prior.of_text(vdgi.rules("best"), "x.conllu"),
-            "a str where sentences are expected",
-        ),
+        lambda p: p.pipe(3),
+        lambda p: p.pipe(ONE),
+        lambda p: list(p.pipe(conllu.parse(TOKENS))),
+        lambda p: list(p.pipe(["x.conllu"])),
+        lambda p: p.parse_all([ONE], "exact"),
+        lambda p: p(["a"], [None]),
+        lambda p: p("a", ["X"]),
+        lambda p: p([], []),
+        lambda p: p(["a", "b"], ["X"]),
+        lambda p: p(["a", "b"], ["X", "X"], feats=["_"]),
+        lambda p: vdgi.write([ONE], None),
+        lambda p: vdgi.write(None, "x.conllu"),
+        lambda p: vdgi.evaluate([ONE], ["x"]),
+        lambda p: vdgi.evaluate([ONE], conllu.parse(TOKENS)),
+        lambda p: vdgi.evaluate([ONE], p.parse_all([ONE])),
+        lambda p: vdgi.draw(5),
+        lambda p: vdgi.read("x", heads="foo"),
+        lambda p: vdgi.read("x", tags="upso"),
+        lambda p: vdgi.train(conllu.parse(TOKENS)),
+        lambda p: vdgi.train(3),
+        lambda p: vdgi.Dmv().fit("x.conllu", None),
+        lambda p: vdgi.WordPerceptron().fit("x.conllu"),
+        lambda p: vdgi.Prior.of_text(vdgi.rules("best"), "x.conllu"),
     ],
 )
 def test_what_is_no_sentence_is_refused_with_a_remedy(
-    parser: Parser, call: Any, message: str
+    parser: Parser, call: Any, wording: Wording
 ) -> None:
-    with pytest.raises(UsageError, match=message):
+    with wording.raises(UsageError):
         call(parser)
 
 
@@ -378,7 +355,9 @@ def test_values_that_no_file_can_hold_are_refused_before_they_are_parsed(parser:
     assert handle.getvalue().startswith("1\ta\t_\tNOUN\t_\t_\t")
 
 
-def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Parser) -> None:
+def test_sentences_of_a_stream_come_in_windows_and_before_its_error(
+    parser: Parser, wording: Wording
+) -> None:
     sentence = Sentence(("a", "b"), ("NOUN", "VERB"))
     taken = 0
 
@@ -394,31 +373,31 @@ def test_sentences_of_a_stream_come_in_windows_and_before_its_error(parser: Pars
         results = each.pipe(stream(), window=3)
         found.append(next(results))
         assert taken == last  # the second one measures first
-        with pytest.raises(OSError, match="the line is dead"):
+        with wording.raises(OSError):
             found.extend(results)
         assert len(found) == 7
     assert list(parser.pipe([sentence] * 7, window=2)) == list(parser.pipe([sentence] * 7))
     for window in (0, -1, 1.5, "3"):
-        with pytest.raises(
-            vdgi.UsageError, match="window=.*: a number of sentences from 1 is expected"
-        ):
+        with wording.raises(vdgi.UsageError):
             parser.pipe([sentence], window=window)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("call", ["pipe", "parse_all", "adapted", "train"])
-def test_half_a_character_in_memory_is_refused_with_its_word(parser: Parser, call: str) -> None:
+def test_half_a_character_in_memory_is_refused_with_its_word(
+    parser: Parser, call: str, wording: Wording
+) -> None:
     sentences = [Sentence(("a", "b\ud800"), ("NOUN", "VERB"))] * 60
-    with pytest.raises(UsageError, match=r"word 2 of .* has half a character \(a lone surrogate\)"):
+    with wording.raises(UsageError):
         list(getattr(parser, call, vdgi.train)(sentences))
 
 
 @pytest.mark.parametrize("preset", ["best", "universal", "paper"])
 @pytest.mark.parametrize("column", ["forms", "tags", "upos", "lemmas", "xpos", "feats"])
 def test_half_a_character_is_refused_in_every_column_of_what_is_learnt_from(
-    column: str, preset: str
+    column: str, preset: str, wording: Wording
 ) -> None:
     """Also in columns that the learner does not read."""
     good = Sentence(("a", "b"), ("NOUN", "VERB"))
     bad = replace(good, **{column: ("x", "a\ud800")})  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"word 2 of .* has half a character \(a lone surrogate\)"):
+    with wording.raises(UsageError):
         vdgi.train([good, bad], preset)

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 import tiny
 import universal_toys
+import wording
 from shell import Vdgi
 
 import dynet_vdgi
@@ -31,12 +32,8 @@ from dynet_vdgi.words.tokeniser import tokeniser_file
 
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.txt"))
 VARYING = [
-    (r"(compiling .* \(once on this computer\)|learning to tokenise .*)\n", ""),  # if it takes long
-    (re.escape(dynet_vdgi.__version__), "VERSION"),
-    (r"\d+\.\d+( CPU seconds| s\b)", r"N\1"),
-    (r"\(\d+ words/s\)", "(N words/s)"),
+    *wording.VARYING,
     (r"(HeadConf|TagConf)=0\.\d+(?=\s)", r"\1=0.N"),
-    (r"sha256 [0-9a-f]{64}", "sha256 N"),
     (r"usage: vdgi .*", "usage: vdgi ..."),
 ]
 """What differs from run to run, or is tested as help."""

@@ -18,6 +18,7 @@ import pytest
 from conllu import parse, parse_token_and_metadata
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.conllu import raw_documents, reading
 from dynet_vdgi.conllu.faults import Repair
@@ -96,19 +97,18 @@ def test_fault_names_file_line_and_remedy(expected: str, monkeypatch: pytest.Mon
     assert all(sentence.heads is not None for sentence in sentences)
 
 
-def test_on_error_tells_one_fault_per_faulty_sentence(file_of: Callable[[str], str]) -> None:
+def test_on_error_tells_one_fault_per_faulty_sentence(
+    file_of: Callable[[str], str], wording: Wording
+) -> None:
     faults: list[DataError] = []
     bad = "1\ta\t_\tX\n1\tb\n\n"
     sentences = list(read(file_of(TREE + bad + TREE + "word\n\n" + TREE), on_error=faults.append))
     assert len(sentences) == 3
-    assert [(fault.line, fault.message) for fault in faults] == [
-        (4, "expected 10 tab-separated columns, found 4"),
-        (10, "line starts with 'w'; expected a token ID, '#' or an empty line"),
-    ]
+    wording.check([f"{fault.line}: {fault.message}" for fault in faults])
 
 
 def test_a_sentence_without_end_is_given_up_early(
-    file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    file_of: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     monkeypatch.setenv("VDGI_LIMITS", "lines=9")
     faults: list[DataError] = []
@@ -116,10 +116,7 @@ def test_a_sentence_without_end_is_given_up_early(
     assert [
         sentence.source.line for sentence in read(path, on_error=faults.append) if sentence.source
     ] == [5013]
-    assert [(fault.line, fault.message) for fault in faults] == [
-        (2, "comments without a sentence"),
-        (12, "no empty line in 9 lines"),
-    ]
+    wording.check([f"{fault.line}: {fault.message}" for fault in faults])
 
 
 # What is read
@@ -141,7 +138,7 @@ def test_words_tags_heads_and_source(file_of: Callable[[str], str]) -> None:
     assert second.source.line == 10
 
 
-def test_head_policies(file_of: Callable[[str], str]) -> None:
+def test_head_policies(file_of: Callable[[str], str], wording: Wording) -> None:
     assert [sentence.heads for sentence in read(file_of(TREE + BARE))] == [(2, 0), None]
     assert [sentence.heads for sentence in read(file_of(TREE + BARE), heads="ignored")] == [
         None,
@@ -150,7 +147,7 @@ def test_head_policies(file_of: Callable[[str], str]) -> None:
     assert [sentence.heads for sentence in read(file_of(TREE), heads="required")] == [(2, 0)]
     odd = TREE.replace("\t2\t", "\tseven\t")
     assert [sentence.heads for sentence in read(file_of(odd), heads="ignored")] == [None]
-    with pytest.raises(DataError, match=r"column 7 \(HEAD\) is empty"):
+    with wording.raises(DataError):
         list(read(file_of(TREE.replace("\t2\t", "\t\t")), heads="ignored"))
 
 
@@ -163,12 +160,14 @@ def test_odd_characters_inside_a_form_are_kept(form: str, file_of: Callable[[str
     assert render(sentence, (2, 0)).split("\t")[1] == form
 
 
-def test_gz_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gz_and_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     path = tmp_path / "kites.conllu.gz"
     path.write_bytes(gzip.compress(TREE.encode(), mtime=0))
     assert [sentence.heads for sentence in read(path)] == [(2, 0)]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((TREE + "x\n\n").encode())))
-    with pytest.raises(DataError, match=r"^<stdin>:4: line starts with 'x'"):
+    with wording.raises(DataError):
         list(read("-"))
 
 
@@ -176,23 +175,23 @@ def test_gz_and_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("content", "line", "message"),
+    ("content", "line"),
     [
-        ("\ufeff" + TREE, 1, "byte-order mark (removed)"),
-        (TREE.replace("\n", "\r\n"), 1, "Windows line end (CRLF) (read as LF, here and below)"),
-        (TREE[:-1], 2, "no empty line after the last sentence (added)"),
-        (TREE[:-2], 2, "no line end after the last line (added)"),
-        (TREE + "\n\n", 4, "needless empty line (skipped, here and below)"),
-        ("\n \n" + TREE, 1, "needless empty line (skipped, here and below)"),
-        (TREE[:-1] + " \t\n", 3, "white space in an empty line (removed, here and below)"),
-        (TREE[:-1] + "\u00a0\n", 3, "white space in an empty line (removed, here and below)"),
+        ("\ufeff" + TREE, 1),
+        (TREE.replace("\n", "\r\n"), 1),
+        (TREE[:-1], 2),
+        (TREE[:-2], 2),
+        (TREE + "\n\n", 4),
+        ("\n \n" + TREE, 1),
+        (TREE[:-1] + " \t\n", 3),
+        (TREE[:-1] + "\u00a0\n", 3),
     ],
 )
-def test_repair(content: str, line: int, message: str, file_of: Callable[[str], str]) -> None:
+def test_repair(content: str, line: int, wording: Wording, file_of: Callable[[str], str]) -> None:
     repairs: list[DataError] = []
     path = file_of(content)
     (sentence,) = read(path, on_repair=repairs.append)
-    assert [str(repair) for repair in repairs] == [f"{path}:{line}: {message}"]
+    wording.check([str(repair) for repair in repairs])
     assert all(isinstance(repair, Repair) for repair in repairs)
     assert render(sentence, (2, 0), ["_", "_"]) == TREE
 
@@ -339,10 +338,10 @@ def test_what_write_accepts_is_read_back_equal(
 # Writing
 
 
-def test_what_cannot_be_rendered() -> None:
+def test_what_cannot_be_rendered(wording: Wording) -> None:
     two = Sentence(("a", "b"), ("X", "X"))
     for heads in ([0], [0, 1, 1], [0, 3], [-1, 0]):
-        with pytest.raises(UsageError, match="do not fit a sentence of 2 words"):
+        with wording.raises(UsageError):
             render(two, heads)
     for sentence, relations, message in (
         (two, ["root"], "1 relations for a sentence of 2 words"),
@@ -380,22 +379,22 @@ def test_what_a_column_cannot_hold_is_refused_by_every_writer(
 
 
 @pytest.mark.parametrize(
-    ("heads", "message"),
+    "heads",
     [
-        ((2, 1), "<sentence>:1: no root"),
-        ((0, 3), "<sentence>:2: HEAD 3 is outside the sentence"),
-        ((0, 0), "<sentence>:1: HEAD is 0 for every word"),
-        ((0, 2), "<sentence>:2: word 2 is its own head"),
-        ((0, 3, 2), "<sentence>:2: cycle of heads through words 2, 3"),
-        ((-1, 3, 2), "<sentence>:2: cycle of heads through words 2, 3"),
-        ((0, 1, 0), "<sentence>:3: 2 roots"),
-        ((0, -2), "<sentence>:2: HEAD '-2' is not a valid number"),
+        (2, 1),
+        (0, 3),
+        (0, 0),
+        (0, 2),
+        (0, 3, 2),
+        (-1, 3, 2),
+        (0, 1, 0),
+        (0, -2),
     ],
 )
-def test_heads_that_are_no_tree_are_not_written(heads: tuple[int, ...], message: str) -> None:
+def test_heads_that_are_no_tree_are_not_written(heads: tuple[int, ...], wording: Wording) -> None:
     made = Sentence(("w",) * len(heads), ("X",) * len(heads), heads)
     for writer in (lambda s: write([s], io.StringIO()), to_conllu):
-        with pytest.raises(DataError, match=re.escape(message)):
+        with wording.raises(DataError):
             writer(made)  # type: ignore[no-untyped-call]
 
 
@@ -440,25 +439,17 @@ def test_columns_of_words_are_read_and_empty_where_nothing_is_known(
 # Text whose heads are no trees, or that is no CoNLL-U
 
 
-@pytest.mark.parametrize(
-    ("heads", "message"),
-    [
-        (["0", "0", "0"], "HEAD is 0 for every word of the sentence"),
-        (["2", "_", "_"], "column 7 (HEAD) is filled for some words of the sentence only"),
-    ],
-)
+@pytest.mark.parametrize("heads", [["0", "0", "0"], ["2", "_", "_"]])
 def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
-    file_of: Callable[[str], str], heads: list[str], message: str
+    file_of: Callable[[str], str], heads: list[str], wording: Wording
 ) -> None:
     rows = [f"{k}\tw\t_\tNOUN\t_\t_\t{head}\tdep\t_\t_" for k, head in enumerate(heads, 1)]
     path = file_of(("\n".join(rows) + "\n\n") * 3)
     told: list[DataError] = []
     found = list(read(path, on_repair=told.append))
     assert [(sentence.heads, sentence.deprels) for sentence in found] == [(None, ())] * 3
-    assert [(fault.message, fault.hint) for fault in told] == [
-        (message, "read as text without trees, here and below")
-    ]
-    with pytest.raises(DataError, match="trees are needed here"):
+    wording.check([f"{fault.message} ({fault.hint})" for fault in told])
+    with wording.raises(DataError):
         list(read(path, heads="required"))
     assert [s.heads for s in read(path, heads="ignored", on_repair=no_repair)] == [None] * 3
     handle = io.StringIO()
@@ -467,39 +458,24 @@ def test_heads_that_are_no_trees_are_told_once_a_file_and_left_out(
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        (
-            "Dogs bark .",
-            "this is plain text, not CoNLL-U (vdgi tokenize makes CoNLL-U of it; vdgi parse takes it ",
-        ),
-        ("2016 was a year .", "this is plain text, not CoNLL-U"),
-        (
-            "Dogs\tNOUN",
-            "this is a table of 2 columns, not CoNLL-U with its 10 (put words into column 2 ",
-        ),
-        ("Dogs\tdog\tNNS", "this is a table of 3 columns"),
-        ("<s>", "this is XML or HTML, not CoNLL-U"),
-        (
-            "1\tDogs" + "\t_" * 12,
-            "this is CoNLL-2009, not CoNLL-U (vdgi convert makes CoNLL-U of it)",
-        ),
-        (
-            "1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_",
-            "column 4 (UPOS) is missing (vdgi tag train, then vdgi tag MODEL FILE",
-        ),
-        (
-            "1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_",
-            "(to use column 5, XPOS: --set data.tags=xpos; otherwise vdgi ",
-        ),
+        "Dogs bark .",
+        "2016 was a year .",
+        "Dogs\tNOUN",
+        "Dogs\tdog\tNNS",
+        "<s>",
+        "1\tDogs" + "\t_" * 12,
+        "1\tDogs\t_\t_\t_\t_\t_\t_\t_\t_",
+        "1\tDogs\t_\t_\tNNS\t_\t_\t_\t_\t_",
     ],
 )
 def test_other_files_are_told_what_they_are(
-    file_of: Callable[[str], str], line: str, message: str
+    file_of: Callable[[str], str], line: str, wording: Wording
 ) -> None:
     with pytest.raises(DataError) as caught:
         list(read(file_of(line + "\n\n")))
-    assert message in str(caught.value)
+    wording.check(caught.value)
     assert caught.value.line == 1
 
 
@@ -560,14 +536,14 @@ def test_what_the_library_parses_is_taken(file_of: Callable[[str], str]) -> None
     assert "".join(map(block_of, found)) == text
 
 
-def test_an_object_that_is_no_sound_sentence_is_refused(file_of: Callable[[str], str]) -> None:
+def test_an_object_that_is_no_sound_sentence_is_refused(
+    file_of: Callable[[str], str], wording: Wording
+) -> None:
     tokens = to_conllu(next(read(file_of(GOOD))))
     tokens[1]["head"] = 77
-    with pytest.raises(DataError, match="<TokenList>:4: HEAD 77 is outside the sentence"):
+    with wording.raises(DataError):
         from_conllu(tokens)
-    with pytest.raises(
-        UsageError, match="SentenceList where a TokenList is expected: convert its items"
-    ):
+    with wording.raises(UsageError):
         from_conllu(parse(GOOD))  # type: ignore[arg-type]
 
 
@@ -576,6 +552,7 @@ NBSP = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\tSpacesAfter=\u00a0\n\n"
 
 def test_spaces_that_udpipe_writes_as_they_are_are_read_and_written(
     file_of: Callable[[str], str],
+    wording: Wording,
 ) -> None:
     text = NBSP + NBSP.replace("SpacesAfter", "Gloss=x|SpacesBefore=\u3000|SpacesInToken=\u00a0a")
     read_back = list(read(file_of(text)))
@@ -590,7 +567,7 @@ def test_spaces_that_udpipe_writes_as_they_are_are_read_and_written(
         "SpacesAfter=a  b",
         "SpacesAfter=\u00a0|A=\u00a0",
     ):
-        with pytest.raises(DataError, match=r"stray white space in column 10 \(MISC\)"):
+        with wording.raises(DataError):
             list(read(file_of(NBSP.replace("SpacesAfter=\u00a0", faulty))))
 
 
@@ -658,9 +635,9 @@ def test_spaces_that_udpipe_writes_as_they_are_are_read_and_kept(
     "misc", ["Note=a \x0c", " SpacesAfter=\x0c", "SpacesAfter= |A=b", "xSpaceAfter=\xa0", "\x0c"]
 )
 def test_other_white_space_at_the_ends_of_misc_is_a_fault(
-    file_of: Callable[[str], str], misc: str
+    file_of: Callable[[str], str], misc: str, wording: Wording
 ) -> None:
-    with pytest.raises(DataError, match="stray white space in column 10"):
+    with wording.raises(DataError):
         list(read(file_of(TREE.replace("_\n2", f"{misc}\n2"))))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import conllu
 import pytest
 from conllu.models import Token
+from wording import Wording
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.conllu.writing import block_of
@@ -70,13 +71,11 @@ def test_a_key_that_is_missing_is_an_underscore() -> None:
     assert sentence.heads == (2, 0, 2)
 
 
-def test_the_earlier_names_of_keys_are_columns_too() -> None:
+def test_the_earlier_names_of_keys_are_columns_too(wording: Wording) -> None:
     earlier = {"upostag": "NOUN", "xpostag": "N", **{key: ROW[key] for key in ("id", "form")}}
     assert line_of(earlier) == "1\tcathod\t_\tNOUN\tN\t_\t_\t_\t_\t_"
     assert line_of({**earlier, "upos": "NOUN"}) == line_of(earlier)
-    with pytest.raises(
-        UsageError, match=r"token 1: upostag and upos are one column and differ: remove one"
-    ):
+    with wording.raises(UsageError):
         line_of({**earlier, "upos": "VERB"})
 
 
@@ -99,44 +98,39 @@ def test_values_are_written_as_the_library_writes_them(columns: dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    "columns",
     [
-        (
-            {"parseme:mwe": "*"},
-            r"token 1: the key 'parseme:mwe' is no column of CoNLL-U .*put its value into misc",
-        ),
-        ({7: None}, "token 1: the key 7 is no column of CoNLL-U"),
-        ({"misc": {"A": [1]}}, r"token 1: misc=\{'A': \[1\]\} cannot be written as a column"),
-        ({"deps": [7]}, r"token 1: deps=\[7\] cannot be written"),
-        ({"form": "a\tb"}, "token 1: form cannot hold a tab, a line end or NUL"),
-        ({"misc": {"A": "b\n\n1\tc"}}, "token 1: misc cannot hold a tab, a line end or NUL"),
+        {"parseme:mwe": "*"},
+        {7: None},
+        {"misc": {"A": [1]}},
+        {"deps": [7]},
+        {"form": "a\tb"},
+        {"misc": {"A": "b\n\n1\tc"}},
     ],
 )
-def test_what_no_column_can_hold_is_refused(columns: dict[Any, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+def test_what_no_column_can_hold_is_refused(columns: dict[Any, Any], wording: Wording) -> None:
+    with wording.raises(UsageError):
         line_of({**ROW, **columns})
 
 
-def test_a_comment_of_two_lines_is_refused() -> None:
+def test_a_comment_of_two_lines_is_refused(wording: Wording) -> None:
     assert line_of(ROW, text="cathod", newpar=None)[:1] == "1"
-    with pytest.raises(UsageError, match="the comment 'text' has a line end"):
+    with wording.raises(UsageError):
         line_of(ROW, text="cathod\n1\tx")
 
 
-def test_what_is_no_list_of_tokens_is_refused_with_what_to_do() -> None:
+def test_what_is_no_list_of_tokens_is_refused_with_what_to_do(wording: Wording) -> None:
     (tree,) = conllu.parse_tree(TEXT)
     for each in (tree, conllu.parse(TEXT)[0].to_tree()):
-        with pytest.raises(
-            UsageError, match=r"a TokenTree.*give the TokenList .*tree\.serialize\(\)"
-        ):
+        with wording.raises(UsageError):
             vdgi.from_conllu(each)
     items = conllu.TokenList([Token(ROW)])
     list.append(items, "cath")  # as the library itself does not
-    with pytest.raises(UsageError, match="token 2: 'cath' is no Token"):
+    with wording.raises(UsageError):
         vdgi.from_conllu(items)
-    with pytest.raises(DataError, match="<TokenList>:1: a sentence with no words"):
+    with wording.raises(DataError):
         vdgi.from_conllu(conllu.TokenList())
-    with pytest.raises(DataError, match="<TokenList>:2: a sentence with no words"):
+    with wording.raises(DataError):
         vdgi.from_conllu(conllu.TokenList([], {"sent_id": "a"}))
 
 

@@ -12,6 +12,7 @@ import pytest
 import tiny
 from annotating import guessed, seen
 from shell import Vdgi
+from wording import Wording
 
 import dynet_vdgi as vdgi_api
 from dynet_vdgi.conllu.objects import to_conllu
@@ -90,12 +91,6 @@ def with_new_trees(text: str) -> list[list[str]]:
     """The columns of the lines without HEAD and DEPREL."""
     rows = [line.split("\t") for line in text.split("\n")]
     return [row[:6] + row[8:] if row[0].isdigit() else row for row in rows]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture
@@ -183,10 +178,12 @@ def test_every_command_takes_such_a_file(put: Callable[..., str], vdgi: Vdgi, fo
     assert Path("next.cupt").read_text(encoding="utf-8").startswith("# global.columns = ID FORM")
 
 
-def test_the_validator_of_ud_reads_the_ten_columns(put: Callable[..., str], vdgi: Vdgi) -> None:
+def test_the_validator_of_ud_reads_the_ten_columns(
+    put: Callable[..., str], vdgi: Vdgi, wording: Wording
+) -> None:
     pytest.importorskip("udtools")
     result = vdgi("check", "--ud", "--level", "1", put(plus(4)))
-    assert "columns after MISC are not validated" in result.err
+    wording.check(result.err)
     ten = vdgi(
         "check", "--ud", "--level", "1", put(f"# global.columns = {TEN}\n{WORDS}", "ten.conllu")
     )
@@ -194,13 +191,13 @@ def test_the_validator_of_ud_reads_the_ten_columns(put: Callable[..., str], vdgi
 
 
 def test_the_validator_of_ud_reads_ten_columns_wherever_the_comment_stands(
-    put: Callable[..., str], vdgi: Vdgi
+    put: Callable[..., str], vdgi: Vdgi, wording: Wording
 ) -> None:
     pytest.importorskip("udtools")
     for text in ("\n" + plus(0), WORDS + plus(1), f"{plus(2)}# global.columns = {TEN}\n{WORDS}"):
         result = vdgi("check", put(text), "--ud", "--level", "1")
         assert "number-of-columns" not in result.out
-        assert "columns after MISC are not validated" in result.err
+        wording.check(result.err)
         assert "internal error" not in result.err
 
 
@@ -217,33 +214,19 @@ def test_a_line_with_fewer_columns_than_the_comment_names_is_a_fault(
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (lambda text: text.replace("\t2\tdet\t_\t_\t*", "\t2\tdet\t_\t_\t*\t*"), "found 12"),
-        (
-            lambda text: text.replace("det\t_\t_\t*", "det\t_\t_\t"),
-            "column 11 (PARSEME:MWE) is empty",
-        ),
-        (
-            lambda text: text.replace(PARSEME, ""),
-            "expected 10 tab-separated columns, found 11 (extra columns?",
-        ),
-        (
-            lambda text: text.replace("FORM LEMMA", "LEMMA FORM"),
-            "this is CoNLL-U Plus with the columns ID LEMMA",
-        ),
-        (
-            lambda text: text.replace(" MISC PARSEME:MWE", " PARSEME:MWE MISC"),
-            "this is CoNLL-U Plus",
-        ),
+        lambda text: text.replace("\t2\tdet\t_\t_\t*", "\t2\tdet\t_\t_\t*\t*"),
+        lambda text: text.replace("det\t_\t_\t*", "det\t_\t_\t"),
+        lambda text: text.replace(PARSEME, ""),
+        lambda text: text.replace("FORM LEMMA", "LEMMA FORM"),
+        lambda text: text.replace(" MISC PARSEME:MWE", " PARSEME:MWE MISC"),
     ],
 )
 def test_other_columns_than_named_or_in_another_order_are_faults(
-    put: Callable[..., str], change: Callable[[str], str], message: str
+    put: Callable[..., str], change: Callable[[str], str], wording: Wording
 ) -> None:
-    with pytest.raises(
-        DataError, match=message.replace("(", r"\(").replace(")", r"\)").replace("?", r"\?")
-    ):
+    with wording.raises(DataError):
         list(read(put(change(mwe(WORDS, "* * * * * * * * * * * * * *")))))
 
 
@@ -371,25 +354,27 @@ def test_a_file_that_nobody_changes_stays(put: Callable[..., str], folder: Path)
     assert (folder / "a.cupt").read_bytes() == text.encode()
 
 
-def test_two_annotations_with_other_columns_are_not_mixed(put: Callable[..., str]) -> None:
+def test_two_annotations_with_other_columns_are_not_mixed(
+    put: Callable[..., str], wording: Wording
+) -> None:
     from dynet_vdgi.page.adjudication.decisions import Adjudication
 
     one, other = put(mwe(WORDS, "* " * 14), "one.cupt"), put(WORDS, "other.conllu")
-    with pytest.raises(DataError, match="its columns after MISC are not those of the other file"):
+    with wording.raises(DataError):
         Adjudication(one, other, "out.cupt", "anna")
     work = Adjudication(one, put(mwe(WORDS, "1 " * 14), "two.cupt"), "out.cupt", "anna")
-    assert "columns after MISC" in work.not_compared()
+    assert work.not_compared()["columns after MISC"] == 3
     work.close()
     assert len(list(read("out.cupt"))) == 3
 
 
 def test_a_release_has_ten_columns_and_says_so(
-    put: Callable[..., str], vdgi: Vdgi, folder: Path
+    put: Callable[..., str], vdgi: Vdgi, folder: Path, wording: Wording
 ) -> None:
     pytest.importorskip("udtools")
     name = put(mwe(WORDS, "* 1 * * * * * * 1 1:VID * * * *"))
     result = vdgi("release", "R", name, "--code", "en", "--name", "Mine", "--all")
-    assert "columns after MISC are not released, because UD has ten: PARSEME:MWE" in result.err
+    wording.check(result.err)
     found = "".join(path.read_text(encoding="utf-8") for path in folder.glob("R/*.conllu"))
     assert "global.columns" not in found
     assert {line.count("\t") for line in found.split("\n") if line and line[0] != "#"} == {9}

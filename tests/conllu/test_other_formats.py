@@ -10,6 +10,7 @@ import pytest
 import tiny
 from annotating import guessed
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu.faults import ignoring_feats
 from dynet_vdgi.conllu.formats import feats_format, raw_format
@@ -205,12 +206,6 @@ KINDS: dict[str, tuple[Callable[[int], str], str]] = {
 }
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_format_is_told_by_its_name_with_what_to_do(
@@ -254,15 +249,14 @@ def test_the_command_that_the_message_names_makes_conllu_of_the_file(
         assert [int(row[6]) for row in rows] == [head for _, _, head, *_ in words]
 
 
-def test_a_table_without_headings_is_told_how_to_name_its_columns(folder: Path, vdgi: Vdgi) -> None:
-    for text, said in (
-        ("Mae,VB,3\nhi,PRP,3\noer,JJ,0\n", "if you name its columns, "),
-        ("Mae\tVB\t3\n", "or name the columns: "),
-    ):
+def test_a_table_without_headings_is_told_how_to_name_its_columns(
+    folder: Path, vdgi: Vdgi, wording: Wording
+) -> None:
+    for text in ("Mae,VB,3\nhi,PRP,3\noer,JJ,0\n", "Mae\tVB\t3\n"):
         Path("a.conllu").write_text(text, encoding="utf-8")
         with pytest.raises(DataError) as caught:
             list(read("a.conllu"))
-        assert f"{said}vdgi convert --columns form,tag,..." in caught.value.hint
+        wording.check(caught.value.hint)
         vdgi.good("convert", "--columns", "form,tag,head", "a.conllu", "-o", "new.conllu")
         first = Path("new.conllu").read_text(encoding="utf-8").split("1\t")[1].split("\t")
         assert (first[0], first[3], first[5]) == ("Mae", "VB", "3")
@@ -281,9 +275,9 @@ def test_a_table_without_headings_is_told_how_to_name_its_columns(folder: Path, 
         "an aside )\n",
     ],
 )
-def test_plain_text_is_plain_text(folder: Path, text: str) -> None:
+def test_plain_text_is_plain_text(folder: Path, text: str, wording: Wording) -> None:
     Path("a.conllu").write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match="this is plain text, not CoNLL-U"):
+    with wording.raises(DataError):
         list(read("a.conllu"))
 
 
@@ -325,12 +319,12 @@ def test_every_command_says_so(folder: Path, vdgi: Vdgi, kind: str) -> None:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [flextext, eaf, toolbox])
 def test_files_of_the_field_are_no_raw_text(
-    folder: Path, vdgi: Vdgi, make: Callable[[int], str], seed: int
+    folder: Path, vdgi: Vdgi, make: Callable[[int], str], seed: int, wording: Wording
 ) -> None:
     Path("field.txt").write_text(make(seed), encoding="utf-8")
     result = vdgi("annotate", "field.txt", "--no-browser")
     assert result.status == 3
-    assert "not raw text (vdgi convert makes CoNLL-U of it)" in result.err
+    wording.check(result.err)
     assert [path.name for path in folder.iterdir()] == ["field.txt"]
 
 
@@ -349,7 +343,7 @@ TEXT = {
 
 @pytest.mark.parametrize("name", [*SFM, *TEXT])
 def test_standard_format_without_its_first_line_is_no_raw_text_and_text_with_backslashes_is(
-    folder: Path, vdgi: Vdgi, name: str
+    folder: Path, vdgi: Vdgi, name: str, wording: Wording
 ) -> None:
     Path("field.txt").write_bytes((SFM | TEXT)[name].encode())
     found = raw_format(Path("field.txt").read_text(encoding="utf-8"))
@@ -357,9 +351,7 @@ def test_standard_format_without_its_first_line_is_no_raw_text_and_text_with_bac
         "Toolbox text (standard format, SFM)" if name in SFM else ""
     )
     if name in SFM:
-        assert (
-            "vdgi convert makes CoNLL-U of it" in vdgi("annotate", "field.txt", "--no-browser").err
-        )
+        wording.check(vdgi("annotate", "field.txt", "--no-browser").err)
 
 
 UNIMORPH = ("N;SG", "V;PST;3;PL", "ADJ;MASC;SG;ACC", "PRO;1", "V.PTCP;PRS")
@@ -417,14 +409,14 @@ def test_features_that_are_wrong_once_are_of_no_other_format(value: str) -> None
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_such_features_are_one_fault_of_a_file_and_an_option_leaves_them_alone(
-    folder: Path, vdgi: Vdgi, kind: str, seed: int
+    folder: Path, vdgi: Vdgi, kind: str, seed: int, wording: Wording
 ) -> None:
     text = with_feats(FOREIGN[kind], seed)
     Path("a.conllu").write_text(text, encoding="utf-8")
     found = vdgi("check", "a.conllu")
     assert (found.status, found.out.count("a.conllu:"), "1 fault" in found.out) == (3, 2, True)
-    assert f"({kind}? --ignore-feats reads the column as _ and keeps it as it is)" in found.out
-    assert " is malformed, as in " in found.out
+    wording.lines(found.out, "FEATS")
+
     assert " more sentences" in found.out
     for verb in ("check", "expect"):
         vdgi.good(verb, "a.conllu", "--ignore-feats")
@@ -486,12 +478,13 @@ def test_every_command_that_reads_features_has_the_option(folder: Path, vdgi: Vd
         assert all(a.split("\t")[5:6] == b.split("\t")[5:6] for a, b in pairs)
 
 
-def test_the_option_holds_for_one_command(folder: Path, vdgi: Vdgi) -> None:
+def test_the_option_holds_for_one_command(folder: Path, vdgi: Vdgi, wording: Wording) -> None:
     Path("a.conllu").write_text(with_feats(UNIMORPH, 1), encoding="utf-8")
     vdgi.good("check", "a.conllu", "--ignore-feats")
     assert vdgi("check", "a.conllu").status == 3
     refused = vdgi("check", "a.conllu", "--ud", "--ignore-feats")
-    assert (refused.status, "--ignore-feats has no effect with --ud" in refused.err) == (2, True)
+    assert refused.status == 2
+    wording.check(refused.err)
 
 
 def test_who_annotates_keeps_such_features(folder: Path) -> None:
@@ -513,25 +506,23 @@ def test_who_annotates_keeps_such_features(folder: Path) -> None:
     ]
 
 
-def test_one_wrong_feature_of_ud_is_told_for_each_sentence(folder: Path) -> None:
+def test_one_wrong_feature_of_ud_is_told_for_each_sentence(folder: Path, wording: Wording) -> None:
     Path("a.conllu").write_text(with_feats(["Case=Nom|"], 3, 6), encoding="utf-8")
     faults: list[DataError] = []
     good = list(read("a.conllu", on_error=faults.append))
     assert len(good) + len(faults) == 6
-    assert all(
-        "expected Name=Value|Name=Value, or _; --ignore-feats" in str(fault) for fault in faults
-    )
+    wording.check([str(fault) for fault in faults])
 
 
 @pytest.mark.parametrize("feats", ["UTR|SIN", "N;SG", "Poss=", "|"])
 def test_a_command_without_the_option_does_not_name_it(
-    folder: Path, vdgi: Vdgi, feats: str
+    folder: Path, vdgi: Vdgi, feats: str, wording: Wording
 ) -> None:
     text = f"1\tMae\tbod\tVERB\t_\t{feats}\t0\troot\t_\t_\n\n"
     Path("a.conllu").write_text(text, encoding="utf-8")
     refused = vdgi("release", "R", "a.conllu", "--code", "cy", "--name", "Mine")
     assert refused.status == 3
-    assert "expected Name=Value|Name=Value, or _" in refused.err
+    wording.check(refused.err)
     assert "--ignore-feats" not in refused.err
     assert "--ignore-feats" in vdgi("draw", "a.conllu").err
 
@@ -539,12 +530,14 @@ def test_a_command_without_the_option_does_not_name_it(
 @pytest.mark.parametrize(
     "feats", ["gen=m num=s", "N SG", " Case=Nom", "Case=Nom|Number=\u00a0Sing"]
 )
-def test_blanks_in_features_are_ignored_too_and_kept(folder: Path, vdgi: Vdgi, feats: str) -> None:
+def test_blanks_in_features_are_ignored_too_and_kept(
+    folder: Path, vdgi: Vdgi, feats: str, wording: Wording
+) -> None:
     text = f"1\tMae\tbod\tVERB\t_\t{feats}\t0\troot\t_\t_\n\n"
     Path("a.conllu").write_text(text, encoding="utf-8")
     refused = vdgi("check", "a.conllu")
     assert refused.status == 3
-    assert "--ignore-feats reads the column as _" in refused.out
+    wording.check(refused.out)
     vdgi.good("parse", "universal", "a.conllu", "--ignore-feats", "-o", "out.conllu")
     assert Path("out.conllu").read_text(encoding="utf-8") == text
 
@@ -553,7 +546,7 @@ def test_blanks_in_features_are_ignored_too_and_kept(folder: Path, vdgi: Vdgi, f
     "heading", ["form\tupos\thead", "ID\tWord\tTag", "token\tpos", '"form"\t"tag"\t"deprel"']
 )
 def test_a_table_with_headings_and_tabs_is_converted(
-    folder: Path, vdgi: Vdgi, heading: str
+    folder: Path, vdgi: Vdgi, heading: str, wording: Wording
 ) -> None:
     rows = (
         {2: "Mae\tVERB", 3: "1\tMae\t3"}
@@ -563,17 +556,15 @@ def test_a_table_with_headings_and_tabs_is_converted(
     Path("a.conllu").write_text(
         f"{heading}\n{rows[heading.count(chr(9)) + 1]}\n\n", encoding="utf-8"
     )
-    with pytest.raises(
-        DataError, match=r"this is a table with headings .* \(vdgi convert makes CoNLL-U of it\)"
-    ):
+    with wording.raises(DataError):
         list(read("a.conllu"))
     vdgi.good("convert", "a.conllu", "-o", "new.conllu")
     assert "1\tMae\t" in Path("new.conllu").read_text(encoding="utf-8")
 
 
-def test_blanks_instead_of_tabs_are_told_in_the_first_line_too(folder: Path) -> None:
+def test_blanks_instead_of_tabs_are_told_in_the_first_line_too(
+    folder: Path, wording: Wording
+) -> None:
     Path("a.conllu").write_text("1 Mae bod VERB _ _ 0 root _ _\n\n", encoding="utf-8")
-    with pytest.raises(
-        DataError, match=r"expected 10 tab-separated columns, found 1 \(spaces instead of tabs\?\)"
-    ):
+    with wording.raises(DataError):
         list(read("a.conllu"))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cases import rows
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,34 +85,7 @@ def shown(tree: Constituent) -> str:
     return f"({tree.label} {tree.form or ' '.join(map(shown, tree.children))})"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "( (S (NP-SBJ-1 (NNS kites)) (VP=2 (VBP glide))) )",
-            "(S (NP (NNS kites)) (VP (VBP glide)))",
-        ),
-        ("(S(NP(NNS kites))(VP(VBP glide)))", "(S (NP (NNS kites)) (VP (VBP glide)))"),
-        ("((((NN kite))))", "(NN kite)"),
-        ("(NN kite)", "(NN kite)"),
-        ("( (NP (NN kite)) (. .) )", "( (NP (NN kite)) (. .))"),
-        ("(X (ADVP|PRT (RB up)) (NP|S-TPC-3 (NN kite)))", "(X (ADVP (RB up)) (NP (NN kite)))"),
-        ("(X (-LRB- -LCB-) (NN kite) (-RRB- -RRB-))", "(X (-LRB- -LCB-) (NN kite) (-RRB- -RRB-))"),
-        ("(X (PRP$ its) (WP$ whose) (# #) ($ C$))", "(X (PRP$ its) (WP$ whose) (# #) ($ C$))"),
-        (
-            r"(X (CD 3\/4) (SYM \*) (`` ``) ('' '') (: --))",
-            r"(X (CD 3\/4) (SYM \*) (`` ``) ('' '') (: --))",
-        ),
-        ("(S (NP (-NONE- *T*-1)) (VP (VB go) (-NONE- 0)))", "(S (VP (VB go)))"),
-        ("(S (SBAR (-NONE- 0) (S (NP (-NONE- *)))) (NN kite))", "(S (NN kite))"),
-        ("( (-NONE- *) (S (NN kite)) )", "(S (NN kite))"),
-        ("(S (NP (NN kite) ( (CC or) (NN glider))))", "(S (NP (NN kite) ( (CC or) (NN glider))))"),
-        ("*x*x*\n*x* (NN not) *x*\n(NN kite)\n*x*\n", "(NN kite)"),
-        ("(NN kite)\r\n\r\n  (NN\n\tglider)\x0c", "(NN kite) (NN glider)"),
-        ("(S (NN|JJ kite))", "(S (NN kite))"),
-        ("(\n(\n(S\n(NN kite)\n)\n)\n)", "(S (NN kite))"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), rows("penn_trees.txt"))
 def test_trees_by_hand(trees_of: TreesOf, text: str, expected: str) -> None:
     assert " ".join(map(shown, trees_of(text))) == expected
 

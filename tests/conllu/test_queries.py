@@ -15,9 +15,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+from cases import rows
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import expressions
 from dynet_vdgi.conllu.expressions import Expression
@@ -34,95 +36,61 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("upos=NOUN", [2]),
-        ("UPOS=NOUN  deprel=nsubj", [2]),
-        ("upos=NOUN deprel=obj", []),
-        ("head.upos=VERB", [2, 6]),
-        ("head.upos!=VERB", [1, 3, 4, 5]),  # the root has no head, nor has 5
-        ("head.head.form=bark", [1, 4]),
-        ("head.head.head.form!=_", []),
-        ("head=0", [3]),
-        ("head=_", [5]),
-        ("feats.Case=Nom", [2]),
-        ("feats.Case!=_", [2]),
-        ("feats=Case=Nom|Number=Plur", [2]),
-        ("head.feats.Number=Plur", [1]),
-        ("misc.Gloss~b", [2]),
-        ('misc.Gloss="a b"', [2]),
-        ('form="New York"', [5]),
-        ('form="', [6]),
-        ("lemma~^b", [1, 3]),
-        ("lemma!~^b upos!=PUNCT", [2, 4, 5]),
-        ("form~^(big|at)$", [4]),
-        ("form~(?i)^(big|at)$", [1, 4]),
-        ("deprel~^obl", [6]),
-        ("deprel=obl", []),
-        ("form=.", []),
-        ("deps~nsubj xpos=_ id=2", [2]),
-    ],
-)
-def test_the_words_are_found_of_which_all_conditions_hold(query: str, words: list[int]) -> None:
-    assert words_of(conditions(query), ROWS) == words
+@pytest.mark.parametrize(("query", "words"), rows("queries.txt"))
+def test_the_words_are_found_of_which_all_conditions_hold(query: str, words: str) -> None:
+    found = words_of(conditions(query), ROWS)
+    assert (" ".join(map(str, found)) or "none") == words
 
 
 @pytest.mark.parametrize(
-    ("query", "why"),
+    "query",
     [
-        ("", "1 to 1000 characters"),
-        ("   ", "1 to 1000 characters"),
-        ("upos=X " * 200, "1 to 1000 characters"),
-        ("dog", "'dog' is no condition (expected such as upos=NOUN"),
-        ("upos=NOUN dog", "'dog' is no condition"),
-        ("upos=", "'upos=' is no condition"),
-        ("upos= NOUN", "'upos=' is no condition"),
-        ("upos!NOUN", "is no condition"),
-        ("=NOUN", "'' is no column"),
-        ("pos=NOUN", "'pos' is no column"),
-        ("child.upos=NOUN", "'child.upos' is no column (there are: id, form, "),
-        ("feats.=x", "'feats.' is no column"),
-        ("upos.Case=x", "'upos.Case' is no column"),
-        ("form~(", "'(' is no regular expression: missing )"),
-        ("form~a{99999999999999999999}", "is no regular expression"),
-        ('form="a b', "'b' is no condition"),
+        "",
+        "   ",
+        "upos=X " * 200,
+        "dog",
+        "upos=NOUN dog",
+        "upos=",
+        "upos= NOUN",
+        "upos!NOUN",
+        "=NOUN",
+        "pos=NOUN",
+        "child.upos=NOUN",
+        "feats.=x",
+        "upos.Case=x",
+        "form~(",
+        "form~a{99999999999999999999}",
+        'form="a b',
     ],
 )
-def test_a_wrong_query_is_refused_with_the_reason(query: str, why: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(why)):
+def test_a_wrong_query_is_refused_with_the_reason(query: str, wording: Wording) -> None:
+    with wording.raises(UsageError):
         conditions(query)
 
 
 @pytest.mark.parametrize(
-    ("query", "why"),
+    "query",
     [
-        ("upos=noun", "no word has upos=noun; NOUN has 1"),
-        ("deprel=NSUBJ upos=NOUN", "no word has deprel=NSUBJ; nsubj has 1"),
-        ("feats.Case=nom", "no word has feats.Case=nom; Nom has 1"),
-        ("head.upos=verb", "no word has head.upos=verb; VERB has 1"),
-        (
-            "upos=NOUN|VERB",
-            "no word has upos=NOUN|VERB; for one of several values say upos~^(NOUN|VERB)$",
-        ),
-        (
-            "feats.Case=Nom|Acc",
-            "no word has feats.Case=Nom|Acc; for one of several values say feats.Case~^(Nom|Acc)$",
-        ),
-        ("upos=N", "no word has upos=N; most frequent there: ADJ, NOUN, VERB, ADP, PROPN"),
-        ("feats.Case=Gen", "no word has feats.Case=Gen; most frequent there: Nom"),
-        ("feats.Gender=Fem", "no word has feats.Gender=Fem"),
-        ("feats=Case=Nom|Number=Sing", "no word has feats=Case=Nom|Number=Sing"),
-        ("lemma=cat", "no word has lemma=cat"),
-        ('form="new york"', 'no word has form="new york"; New York has 1'),
-        ("upos=NOUN deprel=root", ""),
-        ("upos~^N$", ""),
-        ("upos!=_ lemma~zzz", ""),
+        "upos=noun",
+        "deprel=NSUBJ upos=NOUN",
+        "feats.Case=nom",
+        "head.upos=verb",
+        "upos=NOUN|VERB",
+        "feats.Case=Nom|Acc",
+        "upos=N",
+        "feats.Case=Gen",
+        "feats.Gender=Fem",
+        "feats=Case=Nom|Number=Sing",
+        "lemma=cat",
+        'form="new york"',
+        "upos=NOUN deprel=root",
+        "upos~^N$",
+        "upos!=_ lemma~zzz",
     ],
 )
-def test_a_hint_says_what_is_nowhere_and_what_may_be_meant(query: str, why: str) -> None:
+def test_a_hint_says_what_is_nowhere_and_what_may_be_meant(query: str, wording: Wording) -> None:
     assert words_of(conditions(query), ROWS) == []
-    assert hint(conditions(query), [ROWS]) == why
+    wording.check(hint(conditions(query), [ROWS]))
 
 
 VALUES = st.text(
@@ -168,13 +136,11 @@ def test_whatever_is_asked_is_a_query_or_refused(query: str) -> None:
     ["form~(a|aa)+c", "form~^(a|aa)+[bc]$", "lemma~x form~^(a|aa)+$.", "head.form!~(a|aa)+c"],
 )
 def test_an_expression_that_does_not_end_is_ended(
-    query: str, monkeypatch: pytest.MonkeyPatch
+    query: str, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     monkeypatch.setattr(expressions, "SECONDS", 0.1)
     rows = [[str(k), "a" * 60, "x", "X", "_", "_", "1", "_", "_", "_"] for k in (1, 2)]
-    with pytest.raises(
-        UsageError, match=r"takes too long, at 'a{40}': write it without repeating what repeats"
-    ):
+    with wording.raises(UsageError):
         words_of(conditions(query), rows)
 
 
@@ -189,9 +155,9 @@ def test_an_expression_that_does_not_end_is_ended(
         "(?x)" + "(?:" * 20 + "a" + ")#\n+" * 20,
     ],
 )
-def test_an_expression_that_takes_long_to_read_is_refused(text: str) -> None:
+def test_an_expression_that_takes_long_to_read_is_refused(text: str, wording: Wording) -> None:
     """The package regex copies repeated groups: some of these take minutes, and all memory."""
-    with pytest.raises(UsageError, match="is no regular expression: it repeats groups too often"):
+    with wording.raises(UsageError):
         Expression(text)
 
 
@@ -202,14 +168,16 @@ def test_usual_repeats_of_groups_are_read() -> None:
     assert Expression("(ab){1000}").is_in("ab" * 1000)
 
 
-def test_the_time_of_many_values_is_that_of_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_many_values_is_that_of_all_together(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     """Otherwise a text whose every word takes nearly two seconds would take days."""
     clock = itertools.count(0, 0.5)
     monkeypatch.setattr(expressions.time, "perf_counter", lambda: next(clock))
     found = Expression("b")
     assert [found.is_in("abc") for _ in range(3)] == [True] * 3
     assert found.is_in("abc") is True
-    with pytest.raises(UsageError, match="takes too long"):
+    with wording.raises(UsageError):
         found.is_in("abc")
 
 
@@ -265,18 +233,18 @@ def test_marks_of_a_word_belong_to_it_in_expressions() -> None:
     assert Expression(r"^\w+$").is_in("हिन्दी")
 
 
-def test_what_only_the_package_regex_reads_is_no_expression() -> None:
+def test_what_only_the_package_regex_reads_is_no_expression(wording: Wording) -> None:
     """`(?R)`, an expression inside itself, would take gigabytes."""
     for text in ("(?R)", r"\p{L}", "(?&x)"):
-        with pytest.raises(UsageError, match="is no regular expression"):
+        with wording.raises(UsageError):
             conditions(f"form~{text}")
 
 
-def test_the_command_ends_with_a_message(vdgi: Vdgi, folder: Path) -> None:
+def test_the_command_ends_with_a_message(vdgi: Vdgi, folder: Path, wording: Wording) -> None:
     Path("a.conllu").write_text(f"1\t{'a' * 60}\t_\tX\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
     status, out, err = vdgi("check", "a.conllu", "--find", "form~(a|aa)+c")
     assert (status, out) == (2, "")
-    assert err.startswith("the regular expression '(a|aa)+c' takes too long, at 'aaaa")
+    wording.check(err)
 
 
 def test_ctrl_c_is_heard_while_a_query_runs(tmp_path: Path) -> None:

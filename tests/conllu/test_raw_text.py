@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from wording import Wording
 
 from dynet_vdgi.conllu import raw_writing, reading
 from dynet_vdgi.conllu.raw_documents import read_documents
@@ -85,7 +86,7 @@ def test_the_comment_gives_the_spaces_where_misc_says_nothing(tmp_path: Path) ->
     ],
 )
 def test_a_comment_that_contradicts_the_tokens_is_refused(
-    tmp_path: Path, said: str, misc: str, token: str
+    tmp_path: Path, said: str, misc: str, token: str, wording: Wording
 ) -> None:
     text = (
         f"# text = {said}\n"
@@ -97,9 +98,7 @@ def test_a_comment_that_contradicts_the_tokens_is_refused(
     if said == "a bc":
         text = text.replace("Sic=1", "_").replace("a\t_", "a\t_", 1).replace("b\t_", "b\t_", 1)
         text = text.replace(word(2, "b"), word(2, "b", r"SpacesAfter=\s"))
-    with pytest.raises(
-        DataError, match=r"text\.conllu:\d: the tokens and their SpaceAfter"
-    ) as error:
+    with wording.raises(DataError) as error:
         read(tmp_path, text)
     assert token in str(error.value)
 
@@ -161,11 +160,13 @@ def test_the_last_token_before_another_document_has_no_space_after_no(tmp_path: 
         assert read(tmp_path, written) == [first, second]
 
 
-def test_text_and_forms_that_differ_by_normalisation_only_are_told_so(tmp_path: Path) -> None:
+def test_text_and_forms_that_differ_by_normalisation_only_are_told_so(
+    tmp_path: Path, wording: Wording
+) -> None:
     same = "they differ only in Unicode normalisation"
     with pytest.raises(DataError, match=same):
         read(tmp_path, "# text = b \u00e9\n" + word(1, "b") + word(2, "e\u0301") + "\n")
-    with pytest.raises(DataError, match="do not give") as caught:
+    with wording.raises(DataError) as caught:
         read(tmp_path, "# text = c \u00e9\n" + word(1, "b") + word(2, "e\u0301") + "\n")
     assert same not in str(caught.value)
 

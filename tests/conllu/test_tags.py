@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 from shell import Vdgi, last_line
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.filtering import prepare
@@ -78,7 +79,7 @@ def test_the_column_is_chosen(files: Path) -> None:
         assert replace(penn, tags=universal.tags, upos=()) == universal
 
 
-def test_the_column_must_be_filled(folder: Path) -> None:
+def test_the_column_must_be_filled(folder: Path, wording: Wording) -> None:
     text = BOTH.replace("\tVERB\tVBD\t", "\tVERB\t_\t", 3)
     Path("gap.conllu").write_text(text, encoding="utf-8")
     line = next(number for number, line in enumerate(text.split("\n"), 1) if "\tVERB\t_\t" in line)
@@ -90,7 +91,7 @@ def test_the_column_must_be_filled(folder: Path) -> None:
     assert (len(told), len(kept)) == (3, 9)
     assert len(list(reading.read("gap.conllu"))) == 12
     Path("gap.conllu").write_text(BOTH.replace("\tVERB\tVBD\t", "\t_\tVBD\t"), encoding="utf-8")
-    with pytest.raises(DataError, match="column 4 .UPOS. is missing"):
+    with wording.raises(DataError):
         list(reading.read("gap.conllu"))
 
 

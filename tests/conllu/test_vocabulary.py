@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.vocabulary import UNKNOWN, Encoded, Vocabulary, build_vocabulary
@@ -20,7 +21,7 @@ SENTENCES = [
 names = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=5)
 
 
-def test_vocabularies_by_hand() -> None:
+def test_vocabularies_by_hand(wording: Wording) -> None:
     tags_alone = build_vocabulary(SENTENCES, lexicalised=False)
     assert tags_alone == Vocabulary(("ADV", "DET", "NOUN", "VERB"), ())
     assert tags_alone.encode(("a", "b", "c"), ("VERB", "ADV", "X")) == Encoded(
@@ -45,7 +46,7 @@ def test_vocabularies_by_hand() -> None:
     )
     assert build_vocabulary([], lexicalised=True) == Vocabulary((), ())
     assert Vocabulary(()).encode((), ()) == Encoded((), ())
-    with pytest.raises(ValueError, match="2 words but 1 tags"):
+    with wording.raises(ValueError):
         Vocabulary(("NOUN",)).encode(("a", "b"), ("NOUN",))
 
 
@@ -70,10 +71,10 @@ def test_survives_json(tags: list[str], words: list[str], lowercase: bool) -> No
         {"words": ["dog"], "classes": [0, -1]},
     ],
 )
-def test_damaged_fields_are_refused(changed: dict[str, object]) -> None:
+def test_damaged_fields_are_refused(changed: dict[str, object], wording: Wording) -> None:
     fields = {**Vocabulary(("NOUN",)).to_json(), **changed}
     known = {name: value for name, value in fields.items() if value is not None}
-    with pytest.raises(ModelError, match="the model file is damaged: vocabulary: "):
+    with wording.raises(ModelError):
         Vocabulary.from_json(json.dumps(known))
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from converting import Made, check_refusal, converted
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
+    made = converted(vdgi, "in.flextext", content, *options)
+    text = Path("out.conllu").read_text(encoding="utf-8")
+    assert len(list(reading.read("out.conllu", tags="known"))) == text.split("\n").count("") - 1
+    return made
 
 
 def item(kind: str, text: str, language: str = "en") -> str:
@@ -60,24 +62,7 @@ def document(*texts: str, head: str = '<?xml version="1.0" encoding="utf-8"?>\n'
 GO = word("domu", "VERB", "go")
 
 
-class Made(NamedTuple):
-    """Comments and words of the output, and what the command prints."""
-
-    comments: list[str]
-    words: list[list[str]]
-    err: str
-
-
-def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
-    Path("in.flextext").write_bytes(content if isinstance(content, bytes) else content.encode())
-    err = vdgi.good("convert", "in.flextext", *options, "-o", "out.conllu").err
-    lines = Path("out.conllu").read_text(encoding="utf-8").split("\n")
-    rows = [line.split("\t")[1:] for line in lines if line[:1].isdigit()]
-    assert len(list(reading.read("out.conllu", tags="known"))) == lines.count("") - 1
-    return Made([line[2:] for line in lines if line[:1] == "#"], rows, err)
-
-
-def test_every_item_has_its_place(vdgi: Vdgi, folder: Path) -> None:
+def test_every_item_has_its_place(vdgi: Vdgi, folder: Path, wording: Wording) -> None:
     morphs = morph("domu", "go", "domu", "V", "stem") + morph(
         "-ka", "PST", "-ka", "V:Tns", "suffix"
     )
@@ -92,27 +77,14 @@ def test_every_item_has_its_place(vdgi: Vdgi, folder: Path) -> None:
     attributes = ' begin-time-offset="10" end-time-offset="900" speaker="Ami" media-file="m"'
     media = '<media-files><media guid="m" location="a.wav"/></media-files>'
     made = convert(vdgi, document(text(phrase(words, items, attributes), more=media)))
-    assert made.comments == [
-        "newdoc id = Tale",
-        "newpar",
-        "sent_id = Tale-1.2",
-        "text = Domuka, numa!",
-        "speaker = Ami",
-        "sound_url = a.wav",
-        "sent_timecode = 10, 900",
-        "meta::title_en = Tale",
-        "text_en = She went.",
-        "text_de = Sie ging.",
-        "literal_en = Went she.",
-        "note_en = loud",
-    ]
+    wording.check(made.comments)
     assert [[row[0], row[1], row[2], row[8]] for row in made.words] == [
         ["Domuka", "domu", "VERB", "Gloss=went|MSeg=domu-ka|MGloss=go-PST|SpaceAfter=No"],
         [",", ",", "PUNCT", "_"],
         ["numa", "_", "NOUN", "Gloss=granny|SpaceAfter=No"],
         ["!", "!", "PUNCT", "_"],
     ]
-    assert made.err == "in.flextext (FLExText of FLEx, SayMore or ELAN): 1 sentence, 4 words\n"
+    wording.check(made.err)
 
 
 @pytest.mark.parametrize(
@@ -307,67 +279,35 @@ def test_xml_says_its_encoding(vdgi: Vdgi, folder: Path, encoding: str) -> None:
 
 
 BROKEN = {
-    "cut off": (document(text(phrase(GO)))[:-20], "in.flextext:3: this is no sound XML: "),
-    "an open element": (
-        "<document><interlinear-text></document>",
-        "in.flextext:1: this is no sound XML: mismatched",
-    ),
-    "no text": (
-        document(),
-        "in.flextext:2: <document> without <interlinear-text>: no FLExText (in FLEx: ",
-    ),
-    "no phrases": (document(text()), "in.flextext: no sentences"),
-    "only empty phrases": (document(text(phrase(""))), "in.flextext: no sentences"),
-    "entities": (
-        ENTITIES + document(text(phrase(word("&b;"))), head=""),
-        "in.flextext:1: a document type (DTD)",
-    ),
-    "an entity nobody declares": (
-        document(text(phrase(word("&x;")))),
-        "no sound XML: undefined entity",
-    ),
-    "huge nesting": (
-        "<document>" + "<a>" * 5000 + "</a>" * 5000 + "</document>",
-        "more than 200 elements inside",
-    ),
-    "an unknown encoding": (
-        document(text(), head='<?xml version="1.0" encoding="x-no"?>'),
-        "no sound XML",
-    ),
-    "not UTF-8": (
-        document(text(phrase(word("g")))).encode().replace(b">g<", b">\xe5<"),
-        "no sound XML: not well-formed",
-    ),
-    "a control character": (document(text(phrase(word("\x01")))), "no sound XML"),
-    "another XML": (
-        "<?xml version='1.0'?><!-- <document> --><TEI/>",
-        "<TEI> without <interlinear-text>",
-    ),
-    "empty": ("", "in.flextext: the file is empty"),
-    "blanks": (" \n", "in.flextext: the file is empty"),
-    "plain text": ("\n once upon a time", "in.flextext:2: this is no sound XML"),
-    "a zip file": (b"PK\x03\x04" + bytes(50), "in.flextext: this is a zip or Word file"),
+    "cut off": document(text(phrase(GO)))[:-20],
+    "an open element": "<document><interlinear-text></document>",
+    "no text": document(),
+    "no phrases": document(text()),
+    "only empty phrases": document(text(phrase(""))),
+    "entities": ENTITIES + document(text(phrase(word("&b;"))), head=""),
+    "an entity nobody declares": document(text(phrase(word("&x;")))),
+    "huge nesting": "<document>" + "<a>" * 5000 + "</a>" * 5000 + "</document>",
+    "an unknown encoding": document(text(), head='<?xml version="1.0" encoding="x-no"?>'),
+    "not UTF-8": document(text(phrase(word("g")))).encode().replace(b">g<", b">\xe5<"),
+    "a control character": document(text(phrase(word("\x01")))),
+    "another XML": "<?xml version='1.0'?><!-- <document> --><TEI/>",
+    "empty": "",
+    "blanks": " \n",
+    "plain text": "\n once upon a time",
+    "a zip file": b"PK\x03\x04" + bytes(50),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_files_are_refused_with_place_and_remedy(
-    vdgi: Vdgi, folder: Path, name: str
+    vdgi: Vdgi, folder: Path, name: str, wording: Wording
 ) -> None:
-    content, message = BROKEN[name]
-    Path("in.flextext").write_bytes(content if isinstance(content, bytes) else content.encode())
-    result = vdgi("convert", "in.flextext", "-o", "out.conllu")
-    assert result.status == 3
-    assert message in result.err
-    assert not Path("out.conllu").exists()
+    check_refusal(vdgi, "in.flextext", BROKEN[name], wording)
 
 
 def test_a_file_of_too_many_elements_is_refused(
-    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
+    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     Path("in.flextext").write_text(document(text(phrase(GO))), encoding="utf-8")
     monkeypatch.setenv("VDGI_LIMITS", "elements=5")
-    assert (
-        "more than 5 elements (if that is right, raise the limit"
-        in vdgi("convert", "in.flextext").err
-    )
+    wording.check(vdgi("convert", "in.flextext").err)

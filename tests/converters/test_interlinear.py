@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from shell import ROOT, Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.validation import udtools
@@ -18,12 +19,6 @@ FORMATS = ["flextext", "eaf", "sfm"]
 needs_udtools = pytest.mark.skipif(
     importlib.util.find_spec("udtools") is None, reason="udtools is not installed"
 )
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def converted(vdgi: Vdgi, ending: str) -> str:
@@ -98,15 +93,12 @@ def test_an_interlinear_text_becomes_a_release_that_is_valid_at_level_2(
     ("ending", "name", "there"), [("eaf", "Utterance", "word"), ("sfm", "wd", "tx")]
 )
 def test_a_tier_that_no_file_has_is_refused_with_the_names_that_there_are(
-    vdgi: Vdgi, folder: Path, ending: str, name: str, there: str
+    vdgi: Vdgi, folder: Path, ending: str, name: str, there: str, wording: Wording
 ) -> None:
     demo = DEMO / f"interlinear.{ending}"
     refused = vdgi("convert", demo, "--tier", f"words={there}", f"gloss={name}", "-o", "out.conllu")
     assert refused.status == 2
-    assert (
-        f"--tier: no tier, type of tiers or marker has the name {name!r} (there are: "
-        in refused.err
-    )
+    wording.check(refused.err)
     assert there in refused.err.partition("there are: ")[2]
     assert not Path("out.conllu").exists()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 
@@ -22,12 +23,6 @@ PREDICATE = "PHead=0|PDeprel=ROOT|PLemma=bark|PPos=VBP|FillPred=Y|Pred=bark.01"
 C2003 = "-DOCSTART- -X- -X- O\n\nMae VB B-VP O\nAnna NNP B-NP B-PER\n\nyma RB B-ADVP O\n"
 MALT = "De PN 2 SS\ngick VB 0 ROOT\n. MAD 2 IP\n"
 MST = "De gick .\nPN VB MAD\nSS ROOT IP\n2 0 2\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def tabs(text: str) -> str:
@@ -49,7 +44,9 @@ def converted(
     return vdgi.good("convert", name, *options, "-o", "out.conllu").err
 
 
-def test_conll_x_keeps_heads_relations_and_both_tags(vdgi: Vdgi, folder: Path) -> None:
+def test_conll_x_keeps_heads_relations_and_both_tags(
+    vdgi: Vdgi, folder: Path, wording: Wording
+) -> None:
     err = converted(vdgi, tabs(X) + "\n")
     assert rows() == [
         ["De", "den", "_", "PN", "_", "2", "SS", "_", "CPosTag=pn|OrigFeats=UTR\\pSIN"],
@@ -67,16 +64,8 @@ def test_conll_x_keeps_heads_relations_and_both_tags(vdgi: Vdgi, folder: Path) -
         ],
         [".", ".", "_", "MAD", "_", "2", "IP", "_", "CPosTag=mad"],
     ]
-    assert "in.txt (CoNLL-X (CoNLL 2006 and 2007)): 1 sentence, 4 words\n" in err
-    assert (
-        "in.txt:1: FEATS that are not Name=Value: in MISC as OrigFeats; 2 times, first 'UTR|SIN'\n"
-        in err
-    )
-    assert (
-        "in.txt:1: tags that are not UD's: in XPOS, with UPOS _ (--tags FILE maps them); 4 times, first 'pn'\n"
-        in err
-    )
-    assert "4 words without UPOS" in err
+    wording.check(err)
+
     assert vdgi.good("check", "out.conllu", "--tags", "xpos").out.startswith("out.conllu: sound\n")
 
 
@@ -191,22 +180,25 @@ def test_a_table_of_tags_gives_upos(vdgi: Vdgi, folder: Path) -> None:
     assert "UPOS" not in err
 
 
-def test_a_few_odd_tags_leave_the_others_in_upos(vdgi: Vdgi, folder: Path) -> None:
+def test_a_few_odd_tags_leave_the_others_in_upos(
+    vdgi: Vdgi, folder: Path, wording: Wording
+) -> None:
     text = "".join(
         f"{n}\tw\tw\t{'NOUN' if n < 20 else 'nuon'}\t_\t_\t{n - 1}\tx\t_\t_\n" for n in range(1, 21)
     )
     err = converted(vdgi, text + "\n")
     assert {row[2] for row in rows()[:19]} == {"NOUN"}
     assert rows()[19][2:4] == ["_", "nuon"]
-    assert "in.txt:20: tags that are not UD's" in err
+    wording.check(err)
 
 
-def test_several_roots_and_heads_outside_stay_and_are_counted(vdgi: Vdgi, folder: Path) -> None:
+def test_several_roots_and_heads_outside_stay_and_are_counted(
+    vdgi: Vdgi, folder: Path, wording: Wording
+) -> None:
     text = "1\ta\ta\tNOUN\tN\t_\t0\tx\t_\t_\n2\tb\tb\tNOUN\tN\t_\t0\tx\t_\t_\n\n1\ta\ta\tNOUN\tN\t_\t9\tx\t_\t_\n\n"
     err = converted(vdgi, text)
     assert [row[5] for row in rows()] == ["0", "0", "9"]
-    assert "in.txt:1: sentences with several roots: kept" in err
-    assert "in.txt:4: heads outside their sentence" in err
+    wording.check(err)
 
 
 TREE = [["Dogs", "dog", "NNS", "2", "nsubj"], ["bark", "bark", "VB", "0", "root"]]
@@ -268,14 +260,11 @@ def test_line_ends_and_byte_order_marks_make_no_difference(
     assert [row[0] for row in rows()] == ["De", "gick", "hem", "."]
 
 
-def test_another_encoding_is_named_by_an_option(vdgi: Vdgi, folder: Path) -> None:
+def test_another_encoding_is_named_by_an_option(vdgi: Vdgi, folder: Path, wording: Wording) -> None:
     Path("in.txt").write_text(tabs(X) + "\n", encoding="latin-1")
     refused = vdgi("convert", "in.txt", "-o", "out.conllu")
     assert refused.status == 3
-    assert (
-        "in.txt:2: byte 0xe5 is not UTF-8 (name its encoding, such as --encoding latin-1)"
-        in refused.err
-    )
+    wording.check(refused.err)
     assert not Path("out.conllu").exists()
     vdgi.good("convert", "in.txt", "--encoding", "latin-1", "-o", "out.conllu")
     assert rows()[1][1] == "gå"
@@ -285,69 +274,66 @@ GOOD = "1\ta\ta\tNOUN\tN\t_\t0\troot\t_\t_\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "message"),
+    ("text", "options"),
     [
-        ("", [], "in.txt: the file is empty"),
-        ("\n\n", [], "in.txt: the file is empty"),
+        ("", []),
+        ("\n\n", []),
         (
             "once upon a time\n",
             [],
-            "in.txt: nothing shows which format this is (say what it is: --from flextext|eaf",
         ),
-        (GOOD + "2\tb\n\n", [], "in.txt:2: 2 columns where 10 were expected: ID FORM LEMMA TAG"),
-        (GOOD + GOOD, [], "in.txt:2: ID '1' where 2 was expected"),
-        (GOOD.replace("\t0\t", "\tx\t"), [], "in.txt:1: HEAD 'x' is no number"),
-        ("# text = a\n" + GOOD, [], "in.txt: this is CoNLL-U (it needs no conversion"),
-        (GOOD, ["--from", "mst"], "in.txt:1: a sentence of 1 lines where 4 were expected"),
+        (GOOD + "2\tb\n\n", []),
+        (GOOD + GOOD, []),
+        (GOOD.replace("\t0\t", "\tx\t"), []),
+        ("# text = a\n" + GOOD, []),
+        (GOOD, ["--from", "mst"]),
         (
             "a\tb\nN\tN\n1\t2\t3\n",
             ["--from", "mst"],
-            "in.txt:3: 3 columns where the line of words has 2",
         ),
-        ("a\nN\nx\n", ["--from", "mst"], "in.txt:3: HEAD 'x' is no number"),
-        ("a,b\n1,2\n", ["--from", "csv"], "in.txt:1: no column of words among the headings"),
-        ('form,pos\n"a,N\n', ["--from", "csv"], "this is no sound CSV"),
-        ("a\0b\n", ["--from", "conll-x"], "in.txt:1: NUL byte"),
+        ("a\nN\nx\n", ["--from", "mst"]),
+        ("a,b\n1,2\n", ["--from", "csv"]),
+        ('form,pos\n"a,N\n', ["--from", "csv"]),
+        ("a\0b\n", ["--from", "conll-x"]),
         (
             "<html><body>x</body></html>",
             [],
-            "in.txt:1: XML with the root <html>, neither FLExText nor EAF",
         ),
-        (GOOD, ["--columns", "form,what"], "--columns form,what: no column 'what'"),
+        (GOOD, ["--columns", "form,what"]),
         (
             GOOD,
             ["--columns", "lemma,tag"],
-            "--columns lemma,tag: form, the column of the words, is missing",
         ),
-        (GOOD, ["--columns", "form,form"], "--columns form,form: form is there twice"),
-        (GOOD, ["--tier", "words=x"], "--tier has no effect on in.txt, which is read as CoNLL-X"),
+        (GOOD, ["--columns", "form,form"]),
+        (GOOD, ["--tier", "words=x"]),
         (
             "a\tb\nN\tV\n2\t0\n",
             ["--from", "mst", "--columns", "form"],
-            "--columns has no effect on in.txt, which is",
         ),
-        (GOOD, ["--tier", "words"], "--tier words: expected ROLE=NAME"),
-        (GOOD, ["--tier", "wrods=x"], "--tier wrods=x: expected ROLE=NAME"),
-        (GOOD, ["--encoding", "utf-80"], "--encoding utf-80: no such encoding"),
+        (GOOD, ["--tier", "words"]),
+        (GOOD, ["--tier", "wrods=x"]),
+        (GOOD, ["--encoding", "utf-80"]),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_place_and_remedy(
-    vdgi: Vdgi, folder: Path, text: str, options: list[str], message: str
+    vdgi: Vdgi, folder: Path, text: str, options: list[str], wording: Wording
 ) -> None:
     Path("in.txt").write_bytes(text.encode())
     Path("out.conllu").write_text("old", encoding="utf-8")
     result = vdgi("convert", "in.txt", *options, "-o", "out.conllu")
     assert result.status in (2, 3)
-    assert message in result.err
+    wording.check(result.err)
     assert Path("out.conllu").read_text(encoding="utf-8") == "old"
 
 
-def test_a_table_of_tags_without_ud_tags_is_refused(vdgi: Vdgi, folder: Path) -> None:
+def test_a_table_of_tags_without_ud_tags_is_refused(
+    vdgi: Vdgi, folder: Path, wording: Wording
+) -> None:
     Path("in.txt").write_text(GOOD, encoding="utf-8")
     Path("mine.tags").write_text("N NOUN\nV verb\n", encoding="utf-8")
     result = vdgi("convert", "in.txt", "--tags", "mine.tags", "-o", "out.conllu")
     assert result.status == 3
-    assert "mine.tags:2: 'V verb': expected a tag and its UPOS, such as: vt VERB" in result.err
+    wording.check(result.err)
 
 
 def test_several_files_become_documents_whose_sentences_have_names_of_their_own(
@@ -366,10 +352,12 @@ def test_several_files_become_documents_whose_sentences_have_names_of_their_own(
     assert text.count("# newdoc id = a\n") == 2
 
 
-def test_limits_hold(vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_hold(
+    vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     Path("in.txt").write_text(GOOD * 2, encoding="utf-8")
     monkeypatch.setenv("VDGI_LIMITS", "document=20")
-    assert "in.txt: more than 20 bytes" in vdgi("convert", "in.txt").err
+    wording.check(vdgi("convert", "in.txt").err)
     monkeypatch.setenv("VDGI_LIMITS", "words=1")
     Path("in.txt").write_text("a\tb\nN\tV\nx\troot\n2\t0\n", encoding="utf-8")
-    assert "in.txt:1: a sentence of 2 words" in vdgi("convert", "in.txt").err
+    wording.check(vdgi("convert", "in.txt").err)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from converting import Made, converted
 from shell import Vdgi
+from wording import Wording
+
+
+def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
+    return converted(vdgi, "in.txt", content, *options)
+
 
 BLOCK = r"""\_sh v3.0  400  Text
 
@@ -27,37 +33,9 @@ MISC = [
 ]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-class Made(NamedTuple):
-    """Comments and words of the output, and what the command prints."""
-
-    comments: list[str]
-    words: list[list[str]]
-    err: str
-
-
-def convert(vdgi: Vdgi, content: str | bytes, *options: str) -> Made:
-    Path("in.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
-    err = vdgi.good("convert", "in.txt", *options, "-o", "out.conllu").err
-    lines = Path("out.conllu").read_text(encoding="utf-8").split("\n")
-    rows = [line.split("\t")[1:] for line in lines if line[:1].isdigit()]
-    return Made([line[2:] for line in lines if line[:1] == "#"], rows, err)
-
-
-def test_every_marker_has_its_place(vdgi: Vdgi, folder: Path) -> None:
+def test_every_marker_has_its_place(vdgi: Vdgi, folder: Path, wording: Wording) -> None:
     made = convert(vdgi, BLOCK, "--language", "en")
-    assert made.comments == [
-        "newdoc id = Tale",
-        "sent_id = Tale-Tale.001",
-        "text = Numa domuka vanosa.",
-        "text_en = Numa went by boat.",
-        "note = loud",
-    ]
+    wording.check(made.comments)
     assert [(row[0], row[1], row[2]) for row in made.words] == [
         ("Numa", "Numa", "PROPN"),
         ("domuka", "domu", "VERB"),
@@ -65,7 +43,7 @@ def test_every_marker_has_its_place(vdgi: Vdgi, folder: Path) -> None:
         (".", ".", "PUNCT"),
     ]
     assert [row[8].removesuffix("|SpaceAfter=No") for row in made.words[:3]] == MISC
-    assert made.err == "in.txt (Toolbox or Shoebox (SFM)): 1 sentence, 4 words\n"
+    wording.check(made.err)
 
 
 LINES = BLOCK.split("\n")
@@ -176,14 +154,11 @@ def test_unknown_markers_are_kept_as_comments(vdgi: Vdgi, folder: Path) -> None:
     assert "toolbox_zz = what" in convert(vdgi, "\\ref 1\n\\tx go\n\\zz what\n").comments
 
 
-def test_other_markers_are_named_by_an_option(vdgi: Vdgi, folder: Path) -> None:
+def test_other_markers_are_named_by_an_option(vdgi: Vdgi, folder: Path, wording: Wording) -> None:
     content = BLOCK.replace("\\tx", "\\wd").replace("\\ps", "\\kat")
     refused = vdgi("convert", Path("in.txt").write_text(content) and "in.txt", "-o", "out.conllu")
     assert refused.status == 3
-    assert (
-        "in.txt: no line \\tx with words (name the marker of your words: --tier words=MARKER)"
-        in refused.err
-    )
+    wording.check(refused.err)
     made = convert(vdgi, content, "--tier", "words=wd", "pos=kat")
     assert [row[2] for row in made.words] == ["PROPN", "VERB", "NOUN", "PUNCT"]
 
@@ -193,7 +168,9 @@ def test_byte_order_marks_make_no_difference(vdgi: Vdgi, folder: Path, encoding:
     assert len(convert(vdgi, BLOCK.encode(encoding)).words) == 4
 
 
-def test_options_name_glosses_baseline_and_literal_translations(vdgi: Vdgi, folder: Path) -> None:
+def test_options_name_glosses_baseline_and_literal_translations(
+    vdgi: Vdgi, folder: Path, wording: Wording
+) -> None:
     content = "\\ref 1\n\\tx Go home\n\\gx go house\n\\bl go, home!\n\\li move house\n"
     roles = ["gloss=gx", "text=bl", "literal=li"]
     made = convert(vdgi, content, "--tier", *roles, "--language", "en")
@@ -203,7 +180,7 @@ def test_options_name_glosses_baseline_and_literal_translations(vdgi: Vdgi, fold
         ("home", "Gloss=house"),
         ("!", "_"),
     ]
-    assert "literal_en = move house" in made.comments
+    wording.check(made.comments)
 
 
 def test_underlying_morphs_are_lemmas(vdgi: Vdgi, folder: Path) -> None:

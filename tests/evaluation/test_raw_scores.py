@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.evaluation import raw_scores
@@ -88,20 +89,17 @@ def test_hand_made_cases(name: str, tmp_path: Path) -> None:
     assert {metric: found[metric] for metric in expected} == expected
 
 
-def test_other_characters_are_refused_with_their_place(tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError,
-        match=r"parsed\.conllu:2: other text: here is 'd\.', where .*gold\.conllu:2 has 'c",
-    ):
+def test_other_characters_are_refused_with_their_place(tmp_path: Path, wording: Wording) -> None:
+    with wording.raises(DataError):
         scored(tmp_path, block(A, B, DOT), block(A, ("d", "VERB", 0, "root"), DOT))
 
 
-def test_heads_outside_the_sentence_are_refused_however_long(tmp_path: Path) -> None:
+def test_heads_outside_the_sentence_are_refused_however_long(
+    tmp_path: Path, wording: Wording
+) -> None:
     for head in ("3", "02", "9" * 5000):
         odd = block(A, B).replace("\t2\tnsubj", f"\t{head}\tnsubj")
-        with pytest.raises(
-            DataError, match=rf"gold\.conllu:1: HEAD '{head[:20]}' of word 1 is no word"
-        ):
+        with wording.raises(DataError):
             scored(tmp_path, odd, odd)
 
 
@@ -137,7 +135,7 @@ def test_longest_common_subsequence_is_a_longest_one() -> None:
 
 
 def test_chains_of_overlapping_multiword_tokens_have_a_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     def word(form: str, k: int) -> Word:
         return form, "X", k, "dep" if k else "root"
@@ -154,24 +152,22 @@ def test_chains_of_overlapping_multiword_tokens_have_a_limit(
     found = score_files(paths[0], paths[1:])[str(paths[1])]
     assert (found["Words"].right, found["UAS"].right, found["Tokens"].right) == (8, 8, 0)
     monkeypatch.setattr(raw_scores, "MOST_PAIRS", 63)
-    with pytest.raises(
-        DataError, match=r"p.conllu:1: multiword tokens overlap .* in a chain of 8 words"
-    ):
+    with wording.raises(DataError):
         score_files(paths[0], paths[1:])
 
 
 @pytest.mark.parametrize(
-    ("heads", "message"),
+    "heads",
     [
-        ((2, 1, 0), "cycle of heads through words 1, 2"),
-        ((0, 1, 0), "2 roots: words 1, 3"),
-        ((2, 3, 1), "no root"),
-        ((0, 0, 0), "HEAD is 0 for every word"),
-        ((2, 1, "_"), "cycle of heads through words 1, 2"),
+        (2, 1, 0),
+        (0, 1, 0),
+        (2, 3, 1),
+        (0, 0, 0),
+        (2, 1, "_"),
     ],
 )
 def test_heads_that_are_no_tree_are_not_scored(
-    tmp_path: Path, heads: tuple[int | str, ...], message: str
+    tmp_path: Path, heads: tuple[int | str, ...], wording: Wording
 ) -> None:
     """The script of the shared task refuses them, too."""
     bad = (
@@ -182,7 +178,7 @@ def test_heads_that_are_no_tree_are_not_scored(
     good.write_text(block(*[("w", "X", k, "dep" if k else "root") for k in range(3)]))
     (tmp_path / "bad.conllu").write_text(bad)
     for gold, parse in ((good, tmp_path / "bad.conllu"), (tmp_path / "bad.conllu", good)):
-        with pytest.raises(DataError, match=f"bad.conllu:[123]: {message}"):
+        with wording.raises(DataError):
             score_files(gold, [parse])
 
 
@@ -223,7 +219,9 @@ def test_words_of_the_parse_alone_still_count(tmp_path: Path) -> None:
     assert scored(tmp_path, gold, parsed)["UAS"] == (0, 1, 2)
 
 
-def test_no_figure_is_shown_where_gold_has_no_heads(vdgi: Vdgi, folder: Path) -> None:
+def test_no_figure_is_shown_where_gold_has_no_heads(
+    vdgi: Vdgi, folder: Path, wording: Wording
+) -> None:
     Path("gold.conllu").write_text(heads_only(("_", "_", "_")), encoding="utf-8")
     for name in ("a.conllu", "b.conllu"):
         Path(name).write_text(heads_only((2, 0, 2)), encoding="utf-8")
@@ -232,7 +230,7 @@ def test_no_figure_is_shown_where_gold_has_no_heads(vdgi: Vdgi, folder: Path) ->
         ["UAS", "-", "-", "-"],
         ["LAS", "-", "-", "-"],
     ]
-    assert "3 of 3 words without HEAD" in one.err
+    wording.check(one.err)
     two = vdgi.good("evaluate", "--raw", "gold.conllu", "a.conllu", "b.conllu").out
     assert [line.split()[-3:] for line in two.splitlines()[1:]] == [["100.00", "-", "-"]] * 2
     content = json.loads(vdgi.good("evaluate", "--raw", "gold.conllu", "a.conllu", "--json").out)

@@ -12,6 +12,7 @@ import brute_force
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.filtering import Dropped, prepare
@@ -208,13 +209,13 @@ def test_brackets_and_quotation_marks_belong_to_what_they_enclose() -> None:
     assert found == {'1"': "Come", "3(": "now", "5)": "now", '6"': "Come", **ends}
 
 
-def test_restoration_of_nothing_and_of_no_tree() -> None:
+def test_restoration_of_nothing_and_of_no_tree(wording: Wording) -> None:
     assert restore_punctuation((), (), ["!", "!", "?"]) == (0, 1, 1)
     assert restore_punctuation((), (), []) == ()
     assert restore_punctuation((2, 0), (1, 2), ["a", "b"]) == (2, 0)
-    with pytest.raises(ValueError, match="1 heads for 2 kept words"):
+    with wording.raises(ValueError):
         restore_punctuation((0,), (1, 2), ["a", "b", "."])
-    with pytest.raises(ValueError, match="the heads 2, 1 are no tree"):
+    with wording.raises(ValueError):
         restore_punctuation((2, 1), (1, 2), ["a", "b", "."])
 
 
@@ -253,7 +254,7 @@ def test_prepare_standard() -> None:
     assert result.n_words == 5
 
 
-def test_prepare_as_released() -> None:
+def test_prepare_as_released(wording: Wording) -> None:
     sentences = [
         # crossing only because of the punctuation
         sentence_of(["NOUN", "VERB", "PUNCT"], (2, 0, 1)),
@@ -264,7 +265,7 @@ def test_prepare_as_released() -> None:
     result = prepare(sentences, AS_RELEASED)
     assert result.sentences == sentences[1:]
     assert result.dropped == [Dropped("not projective", 1, 3)]
-    assert result.notes == ["kept without the projectivity test (no trees): 1 sentence, 2 words"]
+    wording.check(result.notes)
 
 
 @settings(max_examples=60)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 import tiny
 from shell import finished, last_line, names_in, process, wait_for
+from wording import Wording
 
 from dynet_vdgi.conllu.filtering import prepare
 from dynet_vdgi.conllu.reading import read
@@ -77,42 +78,42 @@ def jobs_of(path: Path, *only: str, data: str | None = None) -> dict[str, Job]:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "status", "message"),
+    ("old", "new", "status"),
     [
-        ("seeds = [1, 2]", "", 4, "plan.toml: Object missing required field `seeds`"),
-        ("seeds = [1, 2]", "seeds = []", 4, "plan.toml: Expected `array` of length >= 1 - at `$.seeds`"),
-        ("seeds = [1, 2]", "seeds = [-1]", 4, "plan.toml: Expected `int` >= 0 - at `$.seeds[0]`"),
-        ("seeds = [1, 2]", "seeds = [1", 4, "plan.toml: not a TOML file: "),
-        ("[[treebank]]", "[treebank]", 4, "plan.toml: Expected `array`, got `object` - at `$.tr"),
-        ('name = "xx"', 'name = "xx"\ntets = []', 4, "plan.toml: Object contains unknown field `tets`"),
-        ('name = "xx"', 'name = "../xx"', 4, "plan.toml: Expected `str` matching regex"),
-        ('name = "fine"', 'name = "FIRST"', 4, "plan.toml: system: two are called 'first'"),
-        ('name = "fine"', 'name = "baselines"', 4, "plan.toml: system: the name 'baselines' is taken"),
-        ('test = ["xx-test.conllu"]', "", 4, "plan.toml: treebank 'xx': it needs 'train' and 'test', or "),
-        ('after = "first"', 'after = "frist"', 4, "plan.toml: system 'fine': no system 'frist'; did you "),
-        ('after = "first"', 'after = "fine"', 4, "plan.toml: system 'fine': it comes after 'fine', which "),
-        ('after = "first"', 'treebanks = ["x"]', 4, "plan.toml: system 'fine': no treebank 'x'"),
-        ('["paper"]', '["papre"]', 4, FINE + "config: no preset 'papre'; did you mean"),
-        ('"finetune.updates=2"', '"finetune.update=2"', 4, FINE + "config: no key "),
-        ('dev = ["xx-dev.conllu"]', 'set = ["train.select=dev"]', 4, FIRST + "train.select=dev chooses the "),
-        ('"xx-test.conllu"', '"x.conllu"', 2, FIRST + "no files of treebank 'xx': looked for x.conllu (or "),
-        ("lengths = [4]", 'set = ["rules=udd"]', 4, FIRST + "config: no rules 'udd'"),
-        ("", "demi", 4, "no plan 'demi'; did you mean 'demo'? (there are: demo, paper-ud"),
-        ("", "nix.toml", 4, "nix.toml: cannot read the plan: No such file or directory"),
-        ("", "plan.toml --only frist", 2, "--only frist: the plan has no such name; did "),
-        ("", "plan.toml --jobs 0", 2, "--jobs 0: must be at least 1"),
-        ("", "plan.toml --seeds 1 -1", 2, "--seeds -1: must be at least 0"),
-        ("", "plan.toml --data nix", 2, "--data nix: no such folder"),
-        ("", "plan.toml --out plan.toml", 2, "cannot make the folder 'plan.toml': File exists"),
+        ("seeds = [1, 2]", "", 4),
+        ("seeds = [1, 2]", "seeds = []", 4),
+        ("seeds = [1, 2]", "seeds = [-1]", 4),
+        ("seeds = [1, 2]", "seeds = [1", 4),
+        ("[[treebank]]", "[treebank]", 4),
+        ('name = "xx"', 'name = "xx"\ntets = []', 4),
+        ('name = "xx"', 'name = "../xx"', 4),
+        ('name = "fine"', 'name = "FIRST"', 4),
+        ('name = "fine"', 'name = "baselines"', 4),
+        ('test = ["xx-test.conllu"]', "", 4),
+        ('after = "first"', 'after = "frist"', 4),
+        ('after = "first"', 'after = "fine"', 4),
+        ('after = "first"', 'treebanks = ["x"]', 4),
+        ('["paper"]', '["papre"]', 4),
+        ('"finetune.updates=2"', '"finetune.update=2"', 4),
+        ('dev = ["xx-dev.conllu"]', 'set = ["train.select=dev"]', 4),
+        ('"xx-test.conllu"', '"x.conllu"', 2),
+        ("lengths = [4]", 'set = ["rules=udd"]', 4),
+        ("", "demi", 4),
+        ("", "nix.toml", 4),
+        ("", "plan.toml --only frist", 2),
+        ("", "plan.toml --jobs 0", 2),
+        ("", "plan.toml --seeds 1 -1", 2),
+        ("", "plan.toml --data nix", 2),
+        ("", "plan.toml --out plan.toml", 2),
     ],
 )  # fmt: skip
-def test_faults_in_a_plan_or_a_command(folder, vdgi, old, new, status, message):
+def test_faults_in_a_plan_or_a_command(folder, vdgi, old, new, status, wording: Wording):
     """Without `old`, `new` is what follows the command."""
     assert old in PLAN
     write_plan(folder, PLAN.replace(old, new, 1) if old else PLAN)
     result = vdgi("experiment", "--out", "out", *("plan.toml" if old else new).split())
     assert (result.status, result.out) == (status, "")
-    assert last_line(result.err).startswith(message)
+    wording.check(last_line(result.err))
     assert not Path("out").exists() or not list(Path("out").glob("xx"))
 
 
@@ -166,7 +167,7 @@ def release(prefix: str, *parts: str) -> None:
         path.write_bytes(gzip.compress(text, mtime=0) if part.endswith(".gz") else text)
 
 
-def test_a_release_is_found_and_all_files_are_of_one_source(folder):
+def test_a_release_is_found_and_all_files_are_of_one_source(folder, wording: Wording):
     def found() -> str:
         files = plan.files_of(FRENCH, ["."], "train", "test")
         assert len({Path(name).parent for names in files.values() for name in names}) == 1
@@ -174,9 +175,7 @@ def test_a_release_is_found_and_all_files_are_of_one_source(folder):
 
     release("UD_French/fr", "train.conllu", "dev.conllu")  # UD 2.0 came without test sets
     release("own/x", "test.conllu")
-    with pytest.raises(
-        UsageError, match="no files of treebank 'fr': looked for UD_French/fr-ud-train"
-    ):
+    with wording.raises(UsageError):
         found()
     for name in ("train", "t"):
         tiny.write(Path("own", f"{name}.conllu"))
@@ -272,13 +271,13 @@ EXPERIMENT = ("experiment", "plan.toml", "--out", "out")
 FIRST_ONLY = (*EXPERIMENT, "--only", "first")
 
 
-def test_what_is_done_is_not_done_again(folder, vdgi, pretended):
+def test_what_is_done_is_not_done_again(folder, vdgi, pretended, wording: Wording):
     write_plan(folder)
     done = pretended()
     first = vdgi.good(*FIRST_ONLY)
     assert done.seen == LABELS[:3]
-    assert "3 runs: 3 new\n1/3 xx/baselines/standard: scored; about " in first.err
-    assert "2/3 xx/first/1: DDA all 49.0, 0 CPU s; about " in first.err
+    wording.check(first.err)
+
     listed = vdgi.good(*EXPERIMENT, "--dry-run").out.splitlines()
     assert listed == [
         *(f"{label}: done" for label in LABELS[:3]),
@@ -286,13 +285,13 @@ def test_what_is_done_is_not_done_again(folder, vdgi, pretended):
     ]
     both = vdgi.good(*EXPERIMENT, "--jobs", "2")
     assert sorted(done.seen[3:]) == LABELS[3:]
-    assert "5 runs: 3 done, 2 new\n" in both.err
+    wording.lines(both.err, " runs:")
     assert vdgi.good(*EXPERIMENT).out == both.out
     assert len(done.seen) == 5
     assert "| first | 48.5 (49.0) ± 0.7 |" in both.out
 
 
-def test_what_was_done_otherwise_is_done_again_and_kept(folder, vdgi, pretended):
+def test_what_was_done_otherwise_is_done_again_and_kept(folder, vdgi, pretended, wording: Wording):
     write_plan(folder)
     done = pretended()
     vdgi.good(*EXPERIMENT)
@@ -302,7 +301,7 @@ def test_what_was_done_otherwise_is_done_again_and_kept(folder, vdgi, pretended)
     write_plan(folder, PLAN.replace("finetune.updates=2", "finetune.updates=3"))
     result = vdgi.good(*EXPERIMENT)
     assert sorted(done.seen[5:]) == ["xx/fine/1", "xx/fine/2", "xx/first/1"]
-    assert "xx/first/1: again (folder changed)\nxx/fine/1: again (settings changed)\n" in result.err
+    wording.lines(result.err, " again ")
     assert names_in(Path("out/.replaced")) == ["xx.fine.1-1", "xx.fine.2-1", "xx.first.1-1"]
     assert Path("out/.replaced/xx.fine.1-1/result.json").read_bytes() == old
     write_plan(folder)
@@ -310,17 +309,13 @@ def test_what_was_done_otherwise_is_done_again_and_kept(folder, vdgi, pretended)
     assert names_in(Path("out/.replaced"))[:2] == ["xx.fine.1-1", "xx.fine.1-2"]
 
 
-def test_a_failure_stops_only_what_starts_from_it(folder, vdgi, pretended):
+def test_a_failure_stops_only_what_starts_from_it(folder, vdgi, pretended, wording: Wording):
     write_plan(folder)
     done = pretended(first_1="training diverged: loss is not a number")
     status, out, err = vdgi(*EXPERIMENT)
     assert status == 1
     assert done.seen == [*LABELS[:3], "xx/fine/2"]
-    assert err.splitlines()[-3:] == [
-        "warning: failed: xx/first/1: training diverged: loss is not a number",
-        "warning: failed: xx/fine/1: it starts from xx/first/1, which failed",
-        "2 of 5 runs failed; the same command tries them again",
-    ]
+    wording.check(err.splitlines()[-3:])
     assert "| first | 48.0 |" in out
     pretended()
     assert "| first | 48.5 (49.0) ± 0.7 |" in vdgi.good(*EXPERIMENT).out
@@ -338,7 +333,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_run_leaves_everything_in_its_folder(whole, vdgi):
+def test_a_run_leaves_everything_in_its_folder(whole, vdgi, wording: Wording):
     folder, table = whole
     run = folder / "out" / "xx" / "fine" / "2"
     files = ["log.jsonl", "log.txt", "model.vdgi", "result.json", "run.json", "settings.toml"]
@@ -359,10 +354,8 @@ def test_a_run_leaves_everything_in_its_folder(whole, vdgi):
     scored = vdgi.good("evaluate", folder / "xx-test.conllu", run / "xx-test.parsed.conllu").out
     assert f"{row['dda']['all']:.1f}" in scored
     log = (run / "log.txt").read_text(encoding="utf-8")
-    assert log.startswith("INFO vdgi train --train xx-train.conllu --preset paper --set ")
-    assert "--init out/xx/first/2/model.vdgi --seed 2 --out out/xx/fine/2\n" in log
-    assert table.startswith("DDA, protocol standard, xx\n\n|  | xx <=4 | xx all |\n")
-    assert "| rules only: ud |" in table
+    wording.lines(log, "INFO vdgi train")
+    wording.lines(table, "DDA, protocol", "| xx <=4", "| rules only: ud")
 
 
 def test_the_command_in_a_log_gives_the_same_model(whole, vdgi, monkeypatch):
@@ -405,14 +398,14 @@ def figures(folder: Path) -> list[dict[str, float]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_interrupted_and_killed_it_goes_on_to_the_same_results(whole, folder):
+def test_interrupted_and_killed_it_goes_on_to_the_same_results(whole, folder, wording: Wording):
     write_plan(folder)
     with process(*FIRST_ONLY) as running:
         wait_for(begun(Path("out/xx/first/1")), running)
         running.send_signal(signal.SIGINT)
         _, err = running.communicate()
     assert running.returncode == 130
-    assert last_line(err.decode()) == "interrupted; 1 of 3 runs are done; the same command goes on"
+    wording.check(last_line(err.decode()))
     assert b"Traceback" not in err
     with process(*FIRST_ONLY) as running:
         wait_for(begun(Path("out/xx/first/2")), running)

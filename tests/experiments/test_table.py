@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from wording import Wording
 
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation import published as files
@@ -75,27 +76,20 @@ def notes(found: Sequence[TextTable]) -> list[str]:
     return [note for table in found for note in table.notes]
 
 
-def test_markdown(tmp_path, vdgi):
+def test_markdown(tmp_path, vdgi, wording: Wording):
     out = vdgi.good("experiment", "table", folder_of(tmp_path / "x")).out
-    assert out.startswith(
-        "DDA, protocol standard, length <=15\n\n|  | eu | fr | average |\n| --- | ---: | ---: | ---: |\n"
-        "| left branching | 10.0 | 10.0 | 10.0 |\n"
-    )
+    wording.check(out)
     first, trees, seeds, commit = out.rstrip().split("\n\n")[-4:]
-    assert first.startswith("Protocol standard (UniversalRules, weak): UPOS=PUNCT removed, ")
-    assert trees == f"† weak used gold trees: {TREES}."
-    assert seeds == "Mean (best) ± standard deviation over 3 seeds; n=: over this many."
+    wording.check(first)
+    wording.check(trees)
+    wording.check(seeds)
     assert commit == "Commit c1; 74 CPU seconds."
-    assert out.count("used gold trees") == 1
 
 
-def test_one_language_has_one_table_and_each_protocol_its_own():
+def test_one_language_has_one_table_and_each_protocol_its_own(wording: Wording):
     released = [run("weak", "fr", 1, 1, 2, 3, protocol="as_released")]
     found = tables.overview([row for row in ROWS if row.language == "fr"] + released)
-    assert [table.title for table in found] == [
-        "DDA, protocol standard, fr",
-        "DDA, protocol as_released, fr",
-    ]
+    wording.check([table.title for table in found])
     assert found[0].heading == ["", "fr <=15", "fr <=40", "fr all"]
     assert shown(found)[1] == {"": ["fr <=15", "fr <=40", "fr all"], "weak": ["1.0", "2.0", "3.0"]}
     assert "Over 1 seed." in found[1].notes
@@ -105,16 +99,15 @@ def test_one_language_has_one_table_and_each_protocol_its_own():
     assert "| average | 4.0 |" in many
 
 
-def test_figures_that_were_not_made_alike():
+def test_figures_that_were_not_made_alike(wording: Wording):
     other = [run("best", "fr", 1, 1, 2, 3, commit="c9")]
     found = tables.overview([*ROWS, *other])[-1].notes
     assert "Commit c1, c9; 84 CPU seconds." in found
     assert not [note for note in found if note.startswith("Warning")]
     of_two = [*ROWS, run("weak", "fr", 2, 1, 2, 3, commit="c9", test="b/c.conllu")]
-    assert [note for note in tables.overview(of_two)[-1].notes if note.startswith("Warning")] == [
-        "Warning: weak has runs of 2 versions of the program.",
-        "Warning: rows of fr were scored on different test files.",
-    ]
+    wording.check(
+        [note for note in tables.overview(of_two)[-1].notes if note.startswith("Warning")]
+    )
 
 
 def test_the_published_figures_are_sound():
@@ -145,13 +138,10 @@ def test_the_published_figures_are_sound():
         assert average.best == pytest.approx(sum(f.best or 0 for f in row.values()) / 8, abs=0.06)
 
 
-def test_beside_the_paper():
+def test_beside_the_paper(wording: Wording):
     """Languages by the plan's names; systems below the model of their name, others at the end."""
     found = tables.published_tables([*ROWS, run("best", "xx", 1, 1, 2, 3)], "paper")
-    assert [table.title for table in found] == [
-        "Li2019-T6 beside this experiment: DDA, length <=15",
-        "Li2019-T6 beside this experiment: DDA, length <=40",
-    ]  # of T7, the table of speed, no model was run
+    wording.check([table.title for table in found])  # of T7, the table of speed, no model was run
     table = shown(found)[0]
     assert table[""] == ["UD1.4-Basque", "UD1.4-French"]
     assert table["LC-DMV"][1] == "52.1"
@@ -162,16 +152,13 @@ def test_beside_the_paper():
     assert list(table).index("UniversalRules (here)") == list(table).index("UnivRules") + 1
     assert not [label for label in table if "L-WeaklySup (here)" in label or "best" in label]
     (found,) = tables.published_tables([*BASE, *RUNS], "Li2019-T7")
-    assert found.title == "Li2019-T7 beside this experiment: words per CPU second, length all"
+    wording.check(found.title)
     (speed,) = shown([found])
     assert speed[""] == ["UD1.4-French"]
     assert speed["UniversalRules (here)"] == ["2000 (3000) ± 1000"]
     assert not any(name in BASELINES for name in speed)
     for without in (BASE, [row for row in ROWS if row.language == "eu"]):  # no speed, and no French
-        with pytest.raises(
-            UsageError,
-            match="no published figures .Li2019-T7. for the languages and lengths of these",
-        ):
+        with wording.raises(UsageError):
             tables.published_tables(without, "Li2019-T7")
 
 
@@ -184,7 +171,7 @@ def test_rows_of_systems_that_learn_nothing_name_their_rules():
         ] * len(found)
 
 
-def test_other_data_than_the_papers_is_named():
+def test_other_data_than_the_papers_is_named(wording: Wording):
     test = "UD_French-GSD/fr_gsd-ud-test.conllu"
     rows = [
         run("UniversalRules", "fr", 1, 1, 2, 3, test=test, is_ud2=True),
@@ -195,6 +182,6 @@ def test_other_data_than_the_papers_is_named():
             [*rows, run("best", "eu", 1, 1, test="ud14/eu-ud-test.conllu")], "Li2019-T6"
         )
     )
-    assert f"Test files here: fr {test}; eu ud14/eu-ud-test.conllu." in found
-    assert "Warning: published on UD 1.4, but UD 2 here, which cannot be compared: fr." in found
+    wording.check(found)
+
     assert any(note.startswith("Protocol as_released (best): punctuation kept") for note in found)

@@ -10,6 +10,7 @@ import pytest
 from brute_force import projective_trees
 from by_numba import ByNumba
 from few import RandomBase, log_likelihood, trees
+from wording import Wording
 
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import ModelError
@@ -203,13 +204,13 @@ def test_a_step_of_the_shares_goes_along_the_gradient_of_the_likelihood():
     assert steps == pytest.approx(expected, abs=1e-6)
 
 
-def test_arrays_bring_the_crf_back():
+def test_arrays_bring_the_crf_back(wording: Wording):
     crf = ArcCrf(words=False, **SMALL).fit(trees(5), RandomBase())
     again = ArcCrf.from_arrays({**crf.arrays(), "other": np.zeros(1)}, RandomBase())
     assert (again.weights == crf.weights).all()
     assert (again.words, again.feats, again.settings.log2_buckets) == (False, True, 12)
     assert parsed_by(again, trees(5)) == parsed_by(crf, trees(5))
-    with pytest.raises(ModelError, match="crf/share is not 1 finite number"):
+    with wording.raises(ModelError):
         ArcCrf.from_arrays({**crf.arrays(), "crf/share": np.array([np.nan])}, RandomBase())
-    with pytest.raises(ModelError, match="no arc CRF: missing crf/shape"):
+    with wording.raises(ModelError):
         ArcCrf.from_arrays({}, RandomBase())

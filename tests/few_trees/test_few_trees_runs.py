@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tiny
 from shell import Vdgi
+from wording import Wording
 
 import dynet_vdgi
 from dynet_vdgi.conllu.punctuation import heads_without, is_projective, without_punctuation
@@ -86,15 +87,15 @@ def file_of(folder: Path, *heads: str) -> str:
     return str(folder / "one.conllu")
 
 
-def test_partial_trees_are_read_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_partial_trees_are_read_where_they_are_asked_for(tmp_path: Path, wording: Wording) -> None:
     (sentence,) = read(file_of(tmp_path, "2", "_", "2"), heads="partial")
     assert sentence.heads == (2, FREE, 2)
     assert sentence.deprels == ("dep",) * 3
     repairs: list[DataError] = []
     (other,) = read(tmp_path / "one.conllu", on_repair=repairs.append)
     assert other.heads is None
-    assert "is filled for some words" in str(repairs[0])
-    with pytest.raises(DataError, match="HEAD\\) is missing for 1 of 3 words"):
+    wording.check(str(repairs[0]))
+    with wording.raises(DataError):
         list(read(tmp_path / "one.conllu", heads="required"))
     (whole,) = read(file_of(tmp_path, "2", "0"), heads="partial")
     assert whole.heads == (2, 0)
@@ -103,21 +104,21 @@ def test_partial_trees_are_read_where_they_are_asked_for(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("heads", "fault"),
+    "heads",
     [
-        (("2", "1", "_"), ":1: cycle of heads through words 1, 2"),
-        (("9", "_", "_"), ":1: HEAD 9 is outside the sentence"),
-        (("0", "0", "_"), ":2: 2 roots: words 1, 2"),
-        (("2", "3"), ":2: HEAD 3 is outside"),
-        (("2", "1"), ":1: no root"),
+        ("2", "1", "_"),
+        ("9", "_", "_"),
+        ("0", "0", "_"),
+        ("2", "3"),
+        ("2", "1"),
     ],
 )
 def test_faults_of_partial_trees_are_told_with_their_line(
-    tmp_path: Path, heads: tuple[str, ...], fault: str
+    tmp_path: Path, heads: tuple[str, ...], wording: Wording
 ) -> None:
     with pytest.raises(DataError) as caught:
         list(read(file_of(tmp_path, *heads), heads="partial"))
-    assert fault in str(caught.value)
+    wording.check(caught.value)
 
 
 def test_words_without_a_head_climb_to_none() -> None:
@@ -141,7 +142,7 @@ def test_without_trees_the_weights_are_those_of_the_student() -> None:
     assert model.parameters["labels/buckets"].size == 0
 
 
-def test_trees_are_learnt_as_the_library_does(few: ModelFile) -> None:
+def test_trees_are_learnt_as_the_library_does(few: ModelFile, wording: Wording) -> None:
     text = [without_punctuation(sentence)[0] for sentence in TEXT]
     trees = [
         without_punctuation(s)[0] for s in (blanked(GOLD[0], 1), blanked(GOLD[1], 2), *GOLD[2:])
@@ -154,23 +155,22 @@ def test_trees_are_learnt_as_the_library_does(few: ModelFile) -> None:
         for name, array in part.arrays().items():
             assert np.array_equal(few.parameters[name], array), name
     assert few.provenance.recipe == "few-trees"
-    n_words = sum(map(len, trees))
-    assert few.provenance.gold_trees == (
-        f"training: 12 trees learnt from, 2 of {n_words} heads free",
-    )
+    wording.check(few.provenance.gold_trees)
     assert few.parameters["labels/buckets"].size > 0
 
 
-def test_trees_of_any_length_are_learnt_from(caplog: pytest.LogCaptureFixture) -> None:
+def test_trees_of_any_length_are_learnt_from(
+    caplog: pytest.LogCaptureFixture, wording: Wording
+) -> None:
     long, longest = (Sentence(("a",) * n, ("NOUN",) * n, (0, *range(1, n))) for n in (60, 81))
     with caplog.at_level("INFO", "dynet_vdgi"):
         model = learnt([*GOLD, long, longest])
-    assert "training: 13 trees learnt from" in model.provenance.gold_trees
-    assert "longer than 80 words: 1 sentence, 81 words" in model.provenance.dropped
-    assert "  dropped longer than 80 words: 1 sentence, 81 words" in caplog.messages
+    wording.check(model.provenance.gold_trees)
+    wording.check(model.provenance.dropped)
+    wording.lines("\n".join(caplog.messages), "dropped")
 
 
-def test_trees_alone_are_enough(vdgi: Vdgi, folder: Path) -> None:
+def test_trees_alone_are_enough(vdgi: Vdgi, folder: Path, wording: Wording) -> None:
     written("gold.conllu", GOLD)
     vdgi.good("train", "--preset", "best", "--trees", "gold.conllu", "--out", "run")
     parser = dynet_vdgi.load("run")
@@ -178,8 +178,8 @@ def test_trees_alone_are_enough(vdgi: Vdgi, folder: Path) -> None:
     assert np.mean(right) > 0.9
     status, _, err = vdgi("parse", "run", "gold.conllu", "--confidence")
     assert status == 2
-    assert "has no confidence values, because it was trained without text" in err
-    assert "train it again, with --train TEXT" in err
+    wording.check(err)
+
     with_rules = learnt(GOLD, (), "rules=strict")
     assert not tiny.same_arrays(with_rules.parameters, parser.model.parameters)
 
@@ -195,32 +195,23 @@ def test_a_model_file_gives_the_parser_back(few: ModelFile, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"),
+    "options",
     [
-        (
-            ["--preset", "best", "--treebank", "fr", "like.conllu"],
-            "--treebank makes a universal parser",
-        ),
-        (
-            ["--preset", "few-trees", "--treebank", "fr", "like.conllu"],
-            "--treebank makes a universal parser",
-        ),
-        (
-            ["--preset", "fixed-lambda", "--treebank", "fr", "like.conllu"],
-            "--treebank makes a universal parser",
-        ),
-        (["--treebank", "like.conllu"], "a label comes before the files"),
-        (["--treebank", "fr"], "name the files of its text after the label"),
-        (["--treebank", "fr", "-"], "save standard input"),
+        ["--preset", "best", "--treebank", "fr", "like.conllu"],
+        ["--preset", "few-trees", "--treebank", "fr", "like.conllu"],
+        ["--preset", "fixed-lambda", "--treebank", "fr", "like.conllu"],
+        ["--treebank", "like.conllu"],
+        ["--treebank", "fr"],
+        ["--treebank", "fr", "-"],
     ],
 )
 def test_treebanks_of_other_languages_are_for_universal_parsers(
-    vdgi: Vdgi, folder: Path, options: list[str], reason: str
+    vdgi: Vdgi, folder: Path, options: list[str], wording: Wording
 ) -> None:
     written("like.conllu", TEXT[40:])
     status, _, err = vdgi("train", "--train", "like.conllu", *options, "--out", "run")
     assert status == 2
-    assert reason in err
+    wording.check(err)
     assert not Path("run").exists()
 
 

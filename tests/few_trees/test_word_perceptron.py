@@ -11,6 +11,7 @@ from by_numba import ByNumba
 from few import tree, trees
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
@@ -157,19 +158,19 @@ def test_arrays_bring_the_parser_back():
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "message"),
+    ("name", "value"),
     [
-        ("words/weights", None, "missing words/weights"),
-        ("words/shape", np.array([1, 2]), "not 4 whole numbers"),
-        ("words/shape", np.array([9, 12, 1, 1]), f"has format 9, this program reads {FORMAT}"),
-        ("words/shape", np.array([FORMAT, 60, 1, 1]), r"2 \*\* 60 buckets"),
-        ("words/buckets", np.array([1 << 12]), "outside 0..4095"),
-        ("words/buckets", np.array([0, 1]), r"\(1, 3\) weights in \(2,\) buckets"),
-        ("words/weights", np.full((1, 3), np.nan, np.float32), "not finite float32"),
-        ("words/weights", np.zeros((1, 3)), "not finite float32"),
+        ("words/weights", None),
+        ("words/shape", np.array([1, 2])),
+        ("words/shape", np.array([9, 12, 1, 1])),
+        ("words/shape", np.array([FORMAT, 60, 1, 1])),
+        ("words/buckets", np.array([1 << 12])),
+        ("words/buckets", np.array([0, 1])),
+        ("words/weights", np.full((1, 3), np.nan, np.float32)),
+        ("words/weights", np.zeros((1, 3))),
     ],
 )
-def test_other_arrays_are_refused(name, value, message):
+def test_other_arrays_are_refused(name, value, wording: Wording):
     arrays = {
         "words/shape": np.array([FORMAT, 12, 1, 1]),
         "words/buckets": np.array([5], np.int32),
@@ -177,5 +178,5 @@ def test_other_arrays_are_refused(name, value, message):
     }
     WordPerceptron.from_arrays(arrays)
     changed = {key: kept for key, kept in arrays.items() if key != name or value is not None}
-    with pytest.raises(ModelError, match=message):
+    with wording.raises(ModelError):
         WordPerceptron.from_arrays(changed if value is None else {**changed, name: value})

@@ -9,6 +9,7 @@ import pytest
 from brute_force import projective_trees
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.conllu.punctuation import is_projective
 from dynet_vdgi.conllu.tree_faults import FREE
@@ -58,9 +59,9 @@ def test_forbidden_arcs_are_in_no_tree(n, seed):
     scores = random_scores(n, seed, forbidden=0.4)
     trees = enumerated(scores)
     if not trees:
-        with pytest.raises(ValueError, match="no projective tree"):
+        with pytest.raises(ValueError, match="no projective"):
             eisner.log_partition(scores)
-        with pytest.raises(ValueError, match="no projective tree"):
+        with pytest.raises(ValueError, match="no projective"):
             eisner.best(scores)
         return
     assert eisner.log_partition(scores) == pytest.approx(
@@ -122,13 +123,13 @@ def test_expected_best_is_the_tree_with_the_highest_sum_of_marginals():
 
 
 @pytest.mark.parametrize(
-    ("scores", "message"),
+    "scores",
     [
-        (np.zeros((2, 3)), r"must be \(n \+ 1, n \+ 1\), not \(2, 3\)"),
-        (np.full((3, 3), np.nan), "must be numbers or minus infinity"),
-        (np.full((3, 3), np.inf), "must be numbers or minus infinity"),
+        np.zeros((2, 3)),
+        np.full((3, 3), np.nan),
+        np.full((3, 3), np.inf),
     ],
 )
-def test_other_scores_are_refused(scores, message):
-    with pytest.raises(ValueError, match=message):
+def test_other_scores_are_refused(scores, wording: Wording):
+    with wording.raises(ValueError):
         eisner.best(scores)

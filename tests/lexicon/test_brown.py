@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import ROOT, names_in
+from wording import Wording
 
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.lexicon import brown_clusters
@@ -224,14 +224,14 @@ def test_classes_are_clusters_and_the_rest(entries, others):
 TEXT = "The dog sees a cat\n\nthe cow hears The dog\na dog bites the cat\n"
 
 
-def test_the_verb_writes_clusters(vdgi, folder):
+def test_the_verb_writes_clusters(vdgi, folder, wording: Wording):
     Path("a.txt").write_text(TEXT, encoding="utf-8")
     result = vdgi.good("clusters", "a.txt", "-c", "3", "-o", "a.paths")
     assert result.out == ""
     sentences = [line.lower().split() for line in TEXT.splitlines()]
     clusters = brown_clusters.read("a.paths")
     assert clusters == brown_clusters.induce(sentences, 3)
-    assert re.fullmatch(r"8 types in 3 clusters, \d+\.\d s\n", result.err)
+    wording.check(result.err)
     assert vdgi.good("-q", "clusters", "a.txt", "-c", "3", "-o", "-") == (
         0,
         "".join(brown_clusters.lines(clusters)),
@@ -242,21 +242,20 @@ def test_the_verb_writes_clusters(vdgi, folder):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
+    ("arguments", "status"),
     [
-        (["a.txt", "-c", "0", "-o", "out"], 2, "-c 0: must be at least 1\n"),
-        (["a.txt"], 2, "vdgi clusters: error: the following arguments are required: -o/--output"),
-        (["empty.txt", "-o", "out"], 3, "empty.txt: no words (there is nothing to cluster)\n"),
+        (["a.txt", "-c", "0", "-o", "out"], 2),
+        (["a.txt"], 2),
+        (["empty.txt", "-o", "out"], 3),
         (
             ["empty.txt", "blank.txt", "-o", "a.txt"],
             3,
-            "empty.txt, blank.txt: no words (there is nothing ",
         ),
-        (["latin.txt", "-o", "a.txt"], 3, "latin.txt:1: byte 0xe9 is not UTF-8"),
-        (["a.txt", "bad.conllu", "-o", "b.txt"], 3, "bad.conllu:1: "),
+        (["latin.txt", "-o", "a.txt"], 3),
+        (["a.txt", "bad.conllu", "-o", "b.txt"], 3),
     ],
 )
-def test_what_the_verb_refuses(vdgi, folder, arguments, status, message):
+def test_what_the_verb_refuses(vdgi, folder, arguments, status, wording: Wording):
     for name, content in (
         ("a.txt", TEXT),
         ("empty.txt", ""),
@@ -268,6 +267,6 @@ def test_what_the_verb_refuses(vdgi, folder, arguments, status, message):
     before = names_in(folder)
     result = vdgi("clusters", *arguments)
     assert (result.status, result.out) == (status, "")
-    assert message in result.err
+    wording.check(result.err)
     assert names_in(folder) == before
     assert Path("a.txt").read_text(encoding="utf-8") == TEXT

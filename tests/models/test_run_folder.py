@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import ConfigError, ModelError
@@ -34,15 +35,13 @@ def run(folder: Path, model: Path) -> Path:
     return Path("mine")
 
 
-def test_the_model_in_a_folder(run: Path) -> None:
+def test_the_model_in_a_folder(run: Path, wording: Wording) -> None:
     assert model_path("mine") == model_path("mine/model.vdgi") == Path("mine/model.vdgi")
     assert model_path("nowhere.vdgi") == Path("nowhere.vdgi")
     Path("empty").mkdir()
     with pytest.raises(ModelError) as error:
         model_path("empty")
-    assert (
-        str(error.value) == "empty/model.vdgi: no such model file (is 'empty' the folder of a run?)"
-    )
+    wording.check(error.value)
 
 
 def test_a_folder_without_a_model_hides_nothing_of_the_package(run: Path) -> None:
@@ -55,14 +54,14 @@ def test_a_folder_without_a_model_hides_nothing_of_the_package(run: Path) -> Non
     assert rules_named("ud").rules.text == MINE
 
 
-def test_rules_by_whatever_has_them(run: Path) -> None:
+def test_rules_by_whatever_has_them(run: Path, wording: Wording) -> None:
     Path("rules.txt").write_text(MINE, encoding="utf-8")
     for name in ("mine", "mine/model.vdgi", "rules.txt"):
         found = rules_named(name)
         assert (found.rules.text, found.tags) == (MINE, "upos")
     assert rules_named("ud").name == "ud.txt"
     assert rules_named("ud").rules == load_rules(rules_path("ud"))
-    with pytest.raises(ConfigError, match="no rules 'udd'; did you mean 'ud'"):
+    with wording.raises(ConfigError):
         rules_named("udd")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from annotating import chain, seen, written
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.tree_faults import FREE, tree_faults
@@ -74,12 +75,6 @@ CASES = {
     "one word": (tree("Ie INTJ 1"), {1}),
     "only marks": (tree("? PUNCT 2", "! PUNCT 1"), {1, 2}),
 }
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def change(session: Session, number: int, what: str, word: int = 0, value: object = 0) -> list[int]:
@@ -179,14 +174,12 @@ def test_an_open_arc_is_learnt_from_only_once_somebody_has_set_it(folder: Path) 
 
 def test_sentences_with_open_arcs_are_found_as_problems_though_nobody_has_worked_on_them(
     folder: Path,
+    wording: Wording,
 ) -> None:
     written(Path("a.conllu"), SOUND + faulty(w6=0) + faulty(w1=2, w2=1) + SOUND)
     session = Session("a.conllu", "anna", "guessed")
     hits = search(session.text, "problem", "")["found"]
-    assert [(hit["number"], hit["why"]) for hit in hits] == [
-        (1, "2 roots: words 3, 6"),
-        (2, "cycle of heads through words 1, 2"),
-    ]
+    wording.check([f"{hit['number']}: {hit['why']}" for hit in hits])
     assert [hit["number"] for hit in search(session.text, "problem", "cycle")["found"]] == [2]
 
 
@@ -337,12 +330,10 @@ def test_another_programs_faulty_tree_is_taken_over_and_open(folder: Path) -> No
         assert Path("a.conllu").read_text(encoding="utf-8") == text
 
 
-def test_heads_that_are_no_numbers_are_refused_as_before(folder: Path) -> None:
+def test_heads_that_are_no_numbers_are_refused_as_before(folder: Path, wording: Wording) -> None:
     for head in ("x", "-1", "2.1", "01"):
         written(Path("a.conllu"), SOUND + faulty(w2=head))
-        with pytest.raises(
-            DataError, match=r"a.conllu:8: HEAD .* is not a valid number \(expected 0 .* or 1..7\)"
-        ):
+        with wording.raises(DataError):
             Session("a.conllu", "anna", "guessed")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from annotating import ROWS, chain, guessed, seen, written
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
@@ -32,6 +33,8 @@ from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
 from dynet_vdgi.page.web.search import search
 from dynet_vdgi.page.web.shown import shown_sentence, translation_key
 
+Golden = Callable[[Session, int], None]
+
 
 @pytest.fixture
 def session(folder: Path) -> Session:
@@ -49,22 +52,26 @@ def rows(session: Session, number: int) -> list[list[str]]:
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
+@pytest.fixture
+def golden(wording: Wording) -> Golden:
+    """Compares a sentence as it will be in the file with the block of the transcript."""
+    return lambda session, number: wording.conllu(block(session.text.of_id(number)))
+
+
 def comments(session: Session, number: int) -> list[str]:
     return [line for line in block(session.text.of_id(number)).splitlines() if line.startswith("#")]
 
 
-def test_tags_features_and_lemmas_are_in_the_file_with_who_said_them(session: Session) -> None:
+def test_tags_features_and_lemmas_are_in_the_file_with_who_said_them(
+    session: Session, golden: Golden
+) -> None:
     change(session, 1, "tag", 2, "NOUN")
     change(session, 1, "feats", 2, "Number=Sing|Case=Nom")
     change(session, 1, "lemma", 2, "bark up")
-    assert rows(session, 1)[1] == [
-        "2", "bark", "bark up", "NOUN", "_", "Case=Nom|Number=Sing", "_", "_", "_",
-        "TagBy=anna|FeatsBy=anna|LemmaBy=anna",
-    ]  # fmt: skip
-    assert rows(session, 1)[0] == ROWS.split("# sent_id = two\n")[1].splitlines()[0].split("\t")
+    golden(session, 1)
     change(session, 1, "feats", 2, "")
     change(session, 1, "lemma", 2, "")
-    assert (rows(session, 1)[1][2], rows(session, 1)[1][5]) == ("_", "_")
+    golden(session, 1)
 
 
 RAW = "".join(
@@ -81,6 +88,7 @@ GUESS = TagGuess(
 
 def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sentence(
     folder: Path,
+    golden: Golden,
 ) -> None:
     session = Session(written(Path("a.conllu"), RAW + "\n"), "anna")
     marked = session.text.of_id(0)
@@ -103,20 +111,10 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     session.text.put_tags(marked, GUESS._replace(feats=("Number=Sing", "_", "_")))
     assert marked.version == version + 1  # a page that shows the old guess is not up to date
     change(session, 0, "done")
-    assert [[row[k] for k in (2, 3, 4, 5, 9)] for row in rows(session, 0)] == [
-        [
-            "dog",
-            "NOUN",
-            "NNS",
-            "Number=Sing",
-            "HeadBy=anna|LabelBy=anna|TagBy=anna|FeatsBy=anna|LemmaBy=anna|XposBy=anna",
-        ],
-        ["_", "NOUN", "_", "_", "HeadBy=anna|LabelBy=anna|TagBy=anna"],
-        ["_", "PRON", "_", "_", "HeadBy=anna|LabelBy=anna|TagBy=anna|FeatsBy=anna"],
-    ]
+    golden(session, 0)
     session.close()
     again = Session("a.conllu", "anna")
-    assert rows(again, 0)[0][4:6] == ["NNS", "Number=Sing"]
+    golden(again, 0)
     for _ in range(3):
         again.back("undo")
     assert rows(again, 0) == [line.split("\t") for line in RAW.splitlines()]
@@ -126,7 +124,7 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
 FORMS = ("Houses", "mouses", "walked", "talked", "Mouses", "of")
 
 
-def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
+def test_words_are_guessed_by_words_of_the_same_ending(folder: Path, wording: Wording) -> None:
     text = (
         "".join(f"{k}\t{form}\t_\t_\t_\t_\t_\t_\t_\t_\n" for k, form in enumerate(FORMS, 1)) + "\n"
     )
@@ -166,7 +164,7 @@ def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
     assert offered_values(marked, 4, "feats", text_of.analogies, said) == [*ranked]
     # what a noun gets where the file says nothing
     assert usual_bundles()["NOUN"][0] == "Case=Nom|Number=Sing"
-    with pytest.raises(ChangeError, match="nothing is offered for 'head'"):
+    with wording.raises(ChangeError):
         offered_values(marked, 4, "head", text_of.analogies, None)
     change(session, 0, "lemma", 6, "")
     change(session, 0, "done")
@@ -280,7 +278,9 @@ def test_what_was_said_of_a_form_is_recalled_before_the_tagger_has_learnt_it(fol
     assert one.tags == ("NOUN",) * 4
 
 
-def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) -> None:
+def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(
+    folder: Path, golden: Golden
+) -> None:
     text = RAW.replace("it\t_\t_\t_", "it\t_\t_\tPRP") + "\n"
     session = Session(written(Path("a.conllu"), text), "anna")
     marked = session.text.of_id(0)
@@ -302,43 +302,30 @@ def test_xpos_is_set_and_kept_and_guessed_again_under_another_tag(folder: Path) 
     session.back("redo")
     assert marked.columns[1].xpos == "NN"
     change(session, 0, "done")
-    assert [row[4] for row in rows(session, 0)] == ["NN|x", "NN", "PRP"]
-    assert ["XposBy=anna" in row[9] for row in rows(session, 0)] == [True, True, False]
+    golden(session, 0)
     session.close()
 
 
 def test_misc_comments_and_forms_are_changed_and_what_depends_on_them_follows(
     session: Session,
+    golden: Golden,
 ) -> None:
     marked = session.text.of_id(0)
     first = block(marked)
     change(session, 0, "note", 5, "look")
     change(session, 0, "misc", 5, "Gloss=to bark|CorrectForm=barks")
     change(session, 0, "misc", 2, "")
-    assert rows(session, 0)[6][9] == "SpaceAfter=No|Note=look|Gloss=to bark|CorrectForm=barks"
-    assert rows(session, 0)[1][9] == "_"
+    golden(session, 0)
     assert [w["more"][0]["value"] for w in shown_sentence(0, marked)["words"]][:5] == [
         "_", "_", "_", "X=1|Y=2", "Gloss=to bark|CorrectForm=barks",
     ]  # fmt: skip
     change(session, 0, "comment", 0, "text_en =  They do not   bark.")
     change(session, 0, "comment", 0, "text_en = They don't.")
-    assert comments(session, 0)[2:] == ["# text_en = They don't."]
     change(session, 0, "tag", 2, "PROPN")
     change(session, 0, "form", 2, "cats")
     change(session, 0, "form", 3, "does")  # in a multiword token, which stays as it is in the text
     marked = session.text.of_id(0)
-    assert comments(session, 0)[1] == "# text = The cats don't bark."
-    assert [row[1] for row in rows(session, 0)] == [
-        "The",
-        "cats",
-        "don't",
-        "does",
-        "n't",
-        "loudly",
-        "bark",
-        ".",
-    ]
-    assert rows(session, 0)[1][2:4] == ["dog", "PROPN"]  # a slip of the pen is no other word
+    golden(session, 0)  # the lemma stays: a slip of the pen is no other word
     change(session, 0, "comment", 0, "text_en =")
     assert len(comments(session, 0)) == 2
     for _ in range(9):
@@ -360,16 +347,18 @@ def test_deps_are_to_be_looked_at_when_the_head_was_another_in_the_file(folder: 
     session.close()
 
 
-def test_notes_and_flags_survive_as_comments_and_misc(session: Session) -> None:
+def test_notes_and_flags_survive_as_comments_and_misc(
+    session: Session, wording: Wording, golden: Golden
+) -> None:
     change(session, 1, "note", 0, "first line\nback\\slash | bar  two")
     change(session, 1, "note", 2, "a | b")
     change(session, 1, "flag", 0, True)
     session.close()
     again = Session("a.conllu", "anna")
     marked = again.text.of_id(1)
-    assert sentence_note(marked) == "first line\nback\\slash | bar two"
+    wording.check(sentence_note(marked))
     assert (note_of(marked.state.columns[1]), marked.is_flagged) == ("a | b", True)
-    assert rows(again, 1)[1][6:] == ["_", "_", "_", r"Note=a \p b"]
+    golden(again, 1)
     for what, word, value in (("note", 0, ""), ("note", 2, ""), ("flag", 0, False)):
         change(again, 1, what, word, value)
     again.close()
@@ -446,29 +435,10 @@ def test_impossible_changes_change_nothing(session: Session) -> None:
     assert sorted_feats(feats) == "Abbr=Yes|Number[psor]=Plur|PronType=Int,Rel"
 
 
-def test_a_word_is_split_after_letters_and_the_text_stays(session: Session) -> None:
+def test_a_word_is_split_after_letters_and_the_text_stays(session: Session, golden: Golden) -> None:
     change(session, 0, "head", 6, 2)
     change(session, 0, "split", 2, 3)
-    assert comments(session, 0)[1] == "# text = The dogs don't bark."
-    found = rows(session, 0)
-    assert found[1] == [
-        "2",
-        "dog",
-        "_",
-        "NOUN",
-        "_",
-        "_",
-        found[1][6],
-        "dep",
-        "_",
-        "Gloss=a b|SpaceAfter=No",
-    ]
-    assert found[2][:6] == ["3", "s", "_", "_", "_", "_"]
-    assert found[2][6:8] == ["2", "dep"]
-    assert [row[0] for row in found] == ["1", "2", "3", "4-5", "4", "5", "5.1", "6", "7"]
-    assert found[6][8] == "6:advmod"
-    assert found[7][6:9] == ["0", "root", "0:root"]
-    assert (found[8][6], found[8][9]) == ("2", "HeadBy=anna")
+    golden(session, 0)
     assert session.text.of_id(0).wids == (1, 2, 7, 3, 4, 5, 6)
 
 
@@ -493,33 +463,24 @@ def test_no_letter_is_cut_from_its_marks(
     assert tuple(row[1] for row in rows(session, 1)[:2]) == halves
 
 
-def test_a_letter_with_its_marks_alone_cannot_be_split(session: Session) -> None:
+def test_a_letter_with_its_marks_alone_cannot_be_split(session: Session, wording: Wording) -> None:
     change(session, 1, "form", 1, "e\u0301")
-    with pytest.raises(ChangeError, match="cannot be split after"):
+    with wording.raises(ChangeError):
         change(session, 1, "split", 1, 1)
 
 
-def test_a_word_is_split_into_forms_as_a_multiword_token(session: Session) -> None:
+def test_a_word_is_split_into_forms_as_a_multiword_token(session: Session, golden: Golden) -> None:
     change(session, 0, "split", 5, ["ba", "rk"])
-    found = rows(session, 0)
-    assert found[6][:2] == ["5-6", "bark"]
-    assert found[6][9] == "SpaceAfter=No"
-    assert [row[1] for row in found[7:9]] == ["ba", "rk"]
-    assert comments(session, 0)[1] == "# text = The dogs don't bark."
+    golden(session, 0)
     change(session, 0, "join", 5)
-    assert rows(session, 0)[6][:2] == ["5", "bark"]
-    assert rows(session, 0)[6][9] == "SpaceAfter=No"
+    golden(session, 0)
 
 
-def test_words_are_joined_and_their_dependents_follow(session: Session) -> None:
+def test_words_are_joined_and_their_dependents_follow(session: Session, golden: Golden) -> None:
     change(session, 2, "head", 1, 3)  # to the word that goes
     change(session, 2, "label", 3, "obj")
     change(session, 2, "join", 2)
-    found = rows(session, 2)
-    assert [row[1] for row in found] == ["Cats", "see dogs", ",", "they", "say"]
-    assert (found[0][6], found[0][9]) == ("2", "HeadBy=anna")
-    assert found[1][6:8] == [found[1][6], "obj"]
-    assert found[1][9] == "LabelBy=anna"
+    golden(session, 2)
     assert session.text.of_id(2).wids == (1, 2, 4, 5, 6)
     session.back("undo")
     assert session.text.of_id(2).wids == (1, 2, 3, 4, 5, 6)
@@ -563,7 +524,9 @@ def test_joining_words_keeps_what_both_have_in_misc(
     assert Path("a.conllu").read_text(encoding="utf-8") == text
 
 
-def test_misc_of_a_multiword_token_stays_when_it_becomes_words_or_one_word(folder: Path) -> None:
+def test_misc_of_a_multiword_token_stays_when_it_becomes_words_or_one_word(
+    folder: Path, golden: Golden
+) -> None:
     token = "1-2\tdel\t_\t_\t_\t_\t_\t_\t_\tGloss=of_the|Translit=del|SpaceAfter=No\n"
     text = (
         token
@@ -573,14 +536,10 @@ def test_misc_of_a_multiword_token_stays_when_it_becomes_words_or_one_word(folde
     )
     session = Session(written(Path("a.conllu"), text), "anna", "guessed")
     change(session, 0, "range", 0, [1, 2, ""])
-    assert [row[9] for row in rows(session, 0)] == [
-        "Gloss=of.of_the|Translit=de",
-        "Gloss=the|Note=x|SpaceAfter=No",
-    ]
+    golden(session, 0)
     session.back("undo")
     change(session, 0, "join", 1)
-    assert rows(session, 0)[0][1] == "del"
-    assert rows(session, 0)[0][9] == "Gloss=of.the.of_the|Note=x|Translit=del|SpaceAfter=No"
+    golden(session, 0)
     session.back("undo")
     session.close()
     assert Path("a.conllu").read_text(encoding="utf-8") == text
@@ -655,28 +614,26 @@ def test_relations_of_the_projects_list_are_no_errors(folder: Path) -> None:
     assert len(search(session.text, "problem", "'odd'")["found"]) == 1
 
 
-def test_a_sentence_is_cut_and_glued(session: Session) -> None:
+def test_a_sentence_is_cut_and_glued(session: Session, wording: Wording, golden: Golden) -> None:
     change(session, 0, "note", 0, "hm")
     assert change(session, 0, "cut", 5) == [0, 3]
-    assert comments(session, 0) == ["# sent_id = one", "# text = The dogs don't", "# note = hm"]
-    assert comments(session, 3) == ["# sent_id = one-2", "# text = bark."]
+    golden(session, 0)  # DEPS of the empty node named a word of the other part
+    golden(session, 3)
     assert [marked.id for marked in session.sentences] == [0, 3, 1, 2]
-    assert [row[0] for row in rows(session, 0)] == ["1", "2", "3-4", "3", "4", "4.1"]
-    assert rows(session, 0)[5][8] == "_"  # it depended on a word of the other part
     change(session, 3, "head", 2, 1)
     assert change(session, 3, "glue") == [3]
     assert session.text.of_id(3).forms == ("bark", ".", "Dogs", "bark")
     assert session.text.of_id(3).wids == (5, 6, 7, 8)
-    with pytest.raises(ChangeError, match="no such sentence"):
+    with wording.raises(ChangeError):
         session.text.of_id(1)
-    with pytest.raises(ChangeError, match="no next sentence"):
+    with wording.raises(ChangeError):
         change(session, 2, "glue")
     assert change(session, 0, "glue") == [0]
-    assert comments(session, 0)[1] == "# text = The dogs don't bark. Dogs bark"
+    golden(session, 0)
     change(session, 2, "done")
     first, second = change(session, 2, "cut", 5)
     assert [session.text.of_id(number).heads.count(0) for number in (first, second)] == [1, 1]
-    assert rows(session, second)[1][9] == "HeadBy=anna|LabelBy=anna"
+    golden(session, second)
     assert not session.text.of_id(first).is_done
     while session.text.undo:
         session.back("undo")

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 import shell
+from wording import Wording
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 from annotating import Client, chain, guessed, seen, written
@@ -310,7 +311,7 @@ def test_next_shows_all_sentences_before_one_comes_again(path: Path, order: str)
 
 
 def test_a_file_that_cannot_be_written_is_told_until_it_can(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     monkeypatch.setattr("dynet_vdgi.page.learn.live.WRITE_EVERY", 0.01)
     original = files.atomic_bytes_writer
@@ -324,7 +325,7 @@ def test_a_file_that_cannot_be_written_is_told_until_it_can(
         monkeypatch.setattr(files, "atomic_bytes_writer", full)
         change(live, 1, "right", 1)
         await until(lambda: bool(live.unwritten))
-        assert "the disk is full. What you confirmed is safe in a.conllu.journal" in live.unwritten
+        wording.check(live.unwritten)
         monkeypatch.setattr(files, "atomic_bytes_writer", original)
         await until(lambda: not live.unwritten)
         assert b"HeadBy=anna" in path.read_bytes()

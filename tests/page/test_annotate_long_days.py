@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from annotating import ROWS, guessed, journal_of, seen, written
+from wording import Wording
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 
@@ -156,7 +157,7 @@ def test_a_thousand_changes_can_be_undone() -> None:
 
 
 def test_undo_after_a_restart_goes_as_far_as_before_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     monkeypatch.setattr(annotated_text, "MOST_UNDONE", 5)
     path = written(tmp_path / "a.conllu")
@@ -165,7 +166,7 @@ def test_undo_after_a_restart_goes_as_far_as_before_it(
         change(one, 1, "note", 0, f"n{number}")
     for _ in range(5):
         one.back("undo")
-    with pytest.raises(ChangeError, match="nothing to undo"):
+    with wording.raises(ChangeError):
         one.back("undo")
     one.release()
     again = Session(path, "anna")
@@ -233,16 +234,18 @@ def test_a_journal_with_right_checksums_and_no_sentence_is_refused(
     ],
 )
 def test_a_journal_that_begins_with_nonsense_is_refused(
-    more: dict[str, Any], tmp_path: Path
+    more: dict[str, Any], tmp_path: Path, wording: Wording
 ) -> None:
     path = written(tmp_path / "a.conllu")
     records = [{"journal": 5, "file": "a.conllu", "sentences": 3}, {"base": ROWS, **more}]
     Path(f"{path}.journal").write_bytes(journal_of(records))
-    with pytest.raises(DataError, match=r"a.conllu.journal:2: the journal is damaged here"):
+    with wording.raises(DataError):
         Session(path, "anna")
 
 
-def test_a_journal_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_is_replaced_in_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     """A kill before it leaves the old one, and after it the new one."""
     path = tmp_path / "a.conllu.journal"
     one = Journal(path)
@@ -262,6 +265,6 @@ def test_a_journal_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.M
         handle.write(b"x")
     other = Journal(path)
     path.write_bytes(before + before)
-    with pytest.raises(JournalError, match="changed by another program"):
+    with wording.raises(JournalError):
         other.end_with([])
     other.close()

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from annotating import ROWS, guessed, journal_of, seen, written
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
@@ -109,7 +110,7 @@ ADDED = "# sent_id = new\n1\tHello\thello\tINTJ\t_\t_\t_\t_\t_\t_\n\n"
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
 def test_undo_takes_back_own_changes_and_never_what_another_program_has_added(
-    session: Session, place: int
+    session: Session, place: int, wording: Wording
 ) -> None:
     session.release()
     before = Path("a.conllu").read_text(encoding="utf-8")
@@ -128,7 +129,7 @@ def test_undo_takes_back_own_changes_and_never_what_another_program_has_added(
     change(found, 3, "tag", 1, "X")
     for number in (3, 2, 2, 1, 0):
         assert found.back("undo") == number
-    with pytest.raises(ChangeError, match="nothing to undo"):
+    with wording.raises(ChangeError):
         found.back("undo")
     found.save()
     assert Path("a.conllu").read_text(encoding="utf-8").replace(ADDED, "") == ROWS
@@ -142,16 +143,18 @@ def test_undo_takes_back_own_changes_and_never_what_another_program_has_added(
     assert Session("a.conllu", "anna").text.of_id(3).forms == ("Hello",)
 
 
-def test_undo_leaves_the_sentences_alone_that_another_program_has_changed(session: Session) -> None:
+def test_undo_leaves_the_sentences_alone_that_another_program_has_changed(
+    session: Session, wording: Wording
+) -> None:
     change(session, 0, "head", 1, 4)
     session.change(0, seen(session.text.of_id(0)), "feats", 0, "Number=Plur", [(0, 2), (2, 3)])
     session.back("undo")
     session.save()
     found = edited(session, ("Cats\tcat", "Cats\tkitty"))
-    with pytest.raises(ChangeError, match="nothing to redo"):  # it would change this sentence, too
+    with wording.raises(ChangeError):  # it would change this sentence, too
         found.back("redo")
     assert [found.back("undo") for _ in range(3)] == [0, 1, 0]
-    with pytest.raises(ChangeError, match="nothing to undo"):
+    with wording.raises(ChangeError):
         found.back("undo")
     found.close()
     text = Path("a.conllu").read_text(encoding="utf-8")
@@ -237,7 +240,9 @@ def test_whatever_is_undone_and_redone_what_other_programs_did_stays(
     assert path.read_text(encoding="utf-8") == text
 
 
-def test_undo_refuses_another_programs_change_in_a_journal_of_before(session: Session) -> None:
+def test_undo_refuses_another_programs_change_in_a_journal_of_before(
+    session: Session, wording: Wording
+) -> None:
     session.release()
     text = Path("a.conllu").read_text(encoding="utf-8")
     written(Path("a.conllu"), text + ADDED)
@@ -251,7 +256,7 @@ def test_undo_refuses_another_programs_change_in_a_journal_of_before(session: Se
         journal_of([{k: v for k, v in r.items() if v is not None} for r in records]).decode(),
     )
     found = Session("a.conllu", "anna")
-    with pytest.raises(ChangeError, match="another program's, and undo leaves it alone"):
+    with wording.raises(ChangeError):
         found.back("undo")
     assert len(found.sentences) == 4
 
@@ -304,14 +309,16 @@ def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
         conllu_of("b.txt", None)
 
 
-def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Path) -> None:
+def test_a_projects_relations_are_known_and_others_are_told_but_kept(
+    folder: Path, wording: Wording
+) -> None:
     Path("list.txt").write_text("# ours\nnsubj obj\nobl:arg\nroot punct dep\n", encoding="utf-8")
     session = guessed(Session(written(Path("a.conllu")), "anna"))
     relations = session.text.relations
     assert relations.unlisted_relations() == []
     relations.project = read_list("list.txt")
     assert relations.fault("obl:arg") == ""
-    assert "is no relation of the project's list" in relations.fault("nsbuj")
+    wording.check(relations.fault("nsbuj"))
     assert relations.fault("amod")
     change(session, 0, "label", 1, "comp@x")
     assert relations.unlisted_relations() == ["comp@x"]
@@ -326,7 +333,7 @@ def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Pat
 
 
 @pytest.mark.parametrize(
-    ("what", "word", "value", "old", "new", "message"),
+    ("what", "word", "value", "old", "new"),
     [
         (
             "note",
@@ -334,17 +341,15 @@ def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Pat
             "mine",
             "Gloss=a b",
             "Gloss=c",
-            "a.conllu:1: .* sentence that was changed here, too",
         ),
-        ("cut", 3, 0, "Gloss=a b", "Gloss=c", "a.conllu:1: .* sentence that was changed here, too"),
-        ("glue", 0, 0, "Dogs\tdog", "Dogs\thound", "a.conllu:12: .* that was changed here, too"),
+        ("cut", 3, 0, "Gloss=a b", "Gloss=c"),
+        ("glue", 0, 0, "Dogs\tdog", "Dogs\thound"),
         (
             "lemma",
             5,
             "yap",
             "bark\tbark\tV",
             "bark\twoof\tV",
-            "a.conllu:1: .* that was changed here, too",
         ),
         (
             None,
@@ -352,12 +357,17 @@ def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Pat
             0,
             "\t4\tdep\t_\tGl",
             "\t5\tdep\t_\tGl",
-            "a.conllu:4: .* confirmed word 2 to 5 dep",
         ),
     ],
 )
 def test_what_both_have_changed_since_the_file_was_written_is_refused_with_its_line(
-    folder: Path, what: str | None, word: int, value: Any, old: str, new: str, message: str
+    folder: Path,
+    what: str | None,
+    word: int,
+    value: Any,
+    old: str,
+    new: str,
+    wording: Wording,
 ) -> None:
     found = guessed(Session(written(Path("a.conllu")), "anna"))
     change(found, 0, "head", 2, 4)
@@ -365,9 +375,9 @@ def test_what_both_have_changed_since_the_file_was_written_is_refused_with_its_l
     if what:
         change(found, 0, what, word, value)
     whole = [block(marked) for marked in found.sentences]
-    with pytest.raises(DataError, match=message) as caught:
+    with wording.raises(DataError) as caught:
         edited(found, (old, new))
-    assert "move a.conllu away to have it written again from a.conllu.journal" in str(caught.value)
+    wording.check(caught.value)
     Path("a.conllu").rename("other.conllu")
     Session("a.conllu", "anna").close()
     text = Path("a.conllu").read_text(encoding="utf-8")
@@ -382,7 +392,7 @@ def test_what_both_have_changed_since_the_file_was_written_is_refused_with_its_l
     ],
 )
 def test_a_file_that_is_gone_or_empty_is_written_again_from_its_journal(
-    folder: Path, vdgi: Vdgi, text: str, mode: int
+    folder: Path, vdgi: Vdgi, text: str, mode: int, wording: Wording
 ) -> None:
     path = written(Path("a.conllu"), text)
     path.chmod(mode)
@@ -401,10 +411,10 @@ def test_a_file_that_is_gone_or_empty_is_written_again_from_its_journal(
     path.unlink()
     assert vdgi("annotate", "a.conllu", "--annotator", "a|b").err.startswith("--annotator")
     Path("a.conllu.journal").write_bytes(b"")
-    with pytest.raises(DataError, match="a.conllu: no such file"):
+    with wording.raises(DataError):
         Session(path, "anna")
     Path("a.conllu.journal").unlink()
-    assert "no such file" in vdgi("annotate", "a.conllu").err
+    wording.check(vdgi("annotate", "a.conllu").err)
 
 
 def confirmed(path: Path) -> set[tuple[object, ...]]:
@@ -537,7 +547,7 @@ def test_a_state_that_could_not_be_written_is_not_taken_for_the_file(
     "how", ["truncated", "cut", "deleted", "replaced", "folder", "pipe", "same size and time"]
 )
 def test_whatever_another_program_does_to_the_file_is_noticed_and_nothing_is_written(
-    session: Session, how: str
+    session: Session, how: str, wording: Wording
 ) -> None:
     path = Path("a.conllu")
     text, before = path.read_bytes(), path.stat()
@@ -558,7 +568,7 @@ def test_whatever_another_program_does_to_the_file_is_noticed_and_nothing_is_wri
         os.mkfifo(path)
     change(session, 0, "lemma", 1, "der")
     assert not session.save()
-    assert "a.conllu was changed by another program and is no longer saved" in session.fault
+    wording.check(session.fault)
     change(session, 0, "note", 1, "later")
     session.close()
     content = path.read_bytes() if path.is_file() else None
@@ -569,7 +579,7 @@ def test_whatever_another_program_does_to_the_file_is_noticed_and_nothing_is_wri
     if how in ("folder", "pipe", "cut"):
         path.rename("away")
     if how in ("replaced", "same size and time"):
-        with pytest.raises(DataError, match="a sentence that was changed here, too"):
+        with wording.raises(DataError):
             Session("a.conllu", "anna")
         path.unlink()
     found = Session("a.conllu", "anna")

@@ -10,6 +10,7 @@ from annotating import ROWS, chain, written
 from brute_force import is_tree
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.page.text.changes import new_state
@@ -91,13 +92,11 @@ def test_the_new_head_takes_the_words_place_where_it_hung_below_it() -> None:
     assert marked.arcs == ((0, "root", "anna", "anna"), (1, "dep", "", ""))
 
 
-def test_circles_of_confirmed_arcs_are_refused() -> None:
+def test_circles_of_confirmed_arcs_are_refused(wording: Wording) -> None:
     marked = change(of_tags("NOUN VERB ADV"), "head", 1, 2)
     change(marked, "head", 2, 3)
     before = marked.arcs
-    with pytest.raises(
-        ChangeError, match="words 1 NOUN, 2 VERB, 3 ADV would form a circle .* press x"
-    ):
+    with wording.raises(ChangeError):
         change(marked, "head", 3, 1)
     assert marked.arcs == before
 
@@ -119,7 +118,7 @@ def test_impossible_changes_are_refused_and_what_conllu_can_hold_is_a_relation()
         assert change(of_tags("NOUN VERB"), "label", 1, relation).arcs[0].label == relation
 
 
-def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> None:
+def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them(wording: Wording) -> None:
     one, two = of_tags("NOUN VERB"), of_tags("DET VERB")
     relations = Relations([one, two])
     offered = relations.ranked_relations("NOUN", "VERB")
@@ -133,18 +132,13 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     assert relations.ranked_relations("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "nsubj"]
     assert relations.ranked_relations("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
     assert relations.fault("comp:obj") == ""
-    assert relations.fault("nsbuj") == (
-        "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?"
-    )
-    assert (
-        relations.fault("fixed:zzz")
-        == "'fixed:zzz' is a subtype of fixed that this file does not have"
-    )
-    assert relations.fault("comp:obk").endswith("did you mean 'comp:obj'?")
-    assert "no relation of UD" in relations.fault("nmod:")
-    assert "no relation of UD" in relations.fault("nmud:poss")
+    wording.check(relations.fault("nsbuj"))
+    wording.check(relations.fault("fixed:zzz"))
+    wording.check(relations.fault("comp:obk"))
+    wording.check(relations.fault("nmod:"))
+    wording.check(relations.fault("nmud:poss"))
     relations.project = frozenset(["nmod"])
-    assert "no relation of the project's list" in relations.fault("nmod:poss")
+    wording.check(relations.fault("nmod:poss"))
     relations.project = frozenset()
     relations.enter(one, -1)
     change(one, "label", 1, "obj")
@@ -153,7 +147,7 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     assert "comp:obj" in Relations([change(one, "label", 1, "comp:obj")]).ranked_relations("X", "Y")
 
 
-def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
+def test_a_sentence_is_done_when_all_its_words_are_confirmed(wording: Wording) -> None:
     marked = of_tags("NOUN VERB PUNCT")
     change(marked, "right", 1)
     assert not marked.is_done
@@ -165,7 +159,7 @@ def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
     change(marked, "open", 2)
     assert not marked.is_done
     (empty,) = read_text(f"1\ta\t_\tX{chr(9)}{chr(9).join('______')}\n\n", "a")
-    with pytest.raises(ChangeError, match="word 1 has no head and relation yet"):
+    with wording.raises(ChangeError):
         change(empty, "done")
 
 

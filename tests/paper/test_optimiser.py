@@ -8,6 +8,7 @@ from typing import Any
 import dynet as dy
 import numpy as np
 import pytest
+from wording import Wording
 
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.paper.layers import Parameters
@@ -211,7 +212,7 @@ def spoil(made: Parameters, name: str, what: float) -> None:
 
 @pytest.mark.parametrize("what", [np.nan, np.inf, 1e30])
 @pytest.mark.parametrize("name", ["matrix", "table", "words"])
-def test_a_gradient_that_is_not_finite_changes_nothing(what, name):
+def test_a_gradient_that_is_not_finite_changes_nothing(what, name, wording: Wording):
     made = parameters()
     optimiser = AdaGrad(made, TrainSettings())
     set_gradients(made, gradients(0))
@@ -219,9 +220,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(what, name):
     before = everything(optimiser)
     set_gradients(made, gradients(1))
     spoil(made, name, what)
-    with pytest.raises(
-        VdgiError, match="training diverged: the gradient of update 2 is not finite"
-    ):
+    with wording.raises(VdgiError):
         optimiser.update()
     assert everything(optimiser) == before
     assert optimiser.updates == 1

@@ -10,6 +10,7 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import Run
+from wording import Wording
 
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import score
@@ -113,7 +114,7 @@ def test_training_learns_what_the_rules_say(tmp_path):
 # When it ends, and when it goes wrong
 
 
-def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch):
+def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch, wording: Wording):
     original = WeightsInDyNet.gather
     taken: list[dict[str, float]] = []
 
@@ -123,9 +124,7 @@ def test_divergence_is_said_and_leaves_the_last_checkpoint(tmp_path, monkeypatch
 
     monkeypatch.setattr(WeightsInDyNet, "gather", gather)
     run = Run(tmp_path)
-    with pytest.raises(
-        VdgiError, match="training diverged: the gradient of update 5 is not finite"
-    ):
+    with wording.raises(VdgiError):
         run.train()
     model = model_file.load(run.out / "model.vdgi", training=True)
     assert model.progress["update"] == 3

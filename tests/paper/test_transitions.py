@@ -6,6 +6,7 @@ import brute_force
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.paper.transitions import Action, State, oracle
 
@@ -76,13 +77,13 @@ def test_oracle_rejects_all_that_is_no_projective_tree(heads):
 
 
 @pytest.mark.parametrize(
-    ("actions", "message"),
+    "actions",
     [
-        ([Action.LEFT_REDUCE], "LEFT_REDUCE is illegal"),
-        ([Action.SHIFT, Action.RIGHT_REDUCE], "RIGHT_REDUCE is illegal"),
-        ([Action.SHIFT] * 3, "SHIFT is illegal"),
+        [Action.LEFT_REDUCE],
+        [Action.SHIFT, Action.RIGHT_REDUCE],
+        [Action.SHIFT] * 3,
     ],
 )
-def test_impossible_derivations_are_named(actions, message):
-    with pytest.raises(ValueError, match=message):
+def test_impossible_derivations_are_named(actions, wording: Wording):
+    with wording.raises(ValueError):
         heads_of(actions, 2)

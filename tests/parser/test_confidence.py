@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import shell
 import tiny
+from wording import Wording
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import model_file
@@ -145,7 +146,7 @@ def test_wrong_tags_bring_log_odds_nearer_to_zero_and_lower_them():
     assert wrong.shift == calibration.shift - 0.25 * WRONG_TAGS
 
 
-def test_arrays_bring_the_calibration_back():
+def test_arrays_bring_the_calibration_back(wording: Wording):
     calibration = fitted()
     again, arrays = Calibration.from_arrays(calibration.arrays()), calibration.arrays()
     assert again.tags == calibration.tags
@@ -155,7 +156,7 @@ def test_arrays_bring_the_calibration_back():
     for name in ("margins", "pairs", "lengths", "tags"):
         with pytest.raises(ModelError, match="no calibration"):
             Calibration.from_arrays({**arrays, f"confidence/{name}": np.full(1, 200, np.uint8)})
-    with pytest.raises(ModelError, match="not all numbers are finite"):
+    with wording.raises(ModelError):
         Calibration.from_arrays({**arrays, "confidence/shift": np.array([np.nan])})
 
 

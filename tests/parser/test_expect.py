@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import universal_toys as universal
 from shell import Vdgi
+from wording import Wording
 
 import dynet_vdgi
 from dynet_vdgi.conllu import blocks, reading
@@ -150,12 +151,12 @@ def test_an_expectation_survives_its_arrays() -> None:
     ],
 )
 def test_damaged_numbers_are_refused(
-    name: str, value: list[float], sentences: list[Sentence], tmp_path: Path
+    name: str, value: list[float], sentences: list[Sentence], tmp_path: Path, wording: Wording
 ) -> None:
     path = universal.saved(
         tmp_path / "model.vdgi", further=TOY.arrays() | {f"expectation/{name}": np.array(value)}
     )
-    with pytest.raises(ModelError, match="numbers are damaged"):
+    with wording.raises(ModelError):
         dynet_vdgi.load(path)
 
 
@@ -245,7 +246,7 @@ def test_confidence_is_that_of_the_text_however_it_is_parsed(
     tagger = Tagger.load(tmp_path / "my.tagger")
     assert tagger.accuracy is not None
     accuracy = f"{100 * tagger.accuracy:.0f}"
-    assert f"languages); of the tags {accuracy} %, by the tagger's own estimate" in guessed
+    assert f"tags {accuracy} %" in guessed
     assert share_of(guessed) < share_of(vdgi.good("parse", model, text, "--confidence").err)
     vdgi.good("train", "--train", text, "--preset", "universal", "--init", model, "--out", run)
     assert vdgi.good("parse", run, text, "--confidence").out == whole
@@ -296,7 +297,7 @@ def test_tags_that_were_guessed_before_count_as_guessed(
 
 @pytest.mark.parametrize("right_tags", [1.0, 0.8])
 def test_a_saved_parser_has_the_confidence_of_its_text(
-    right_tags: float, sentences: list[Sentence], tmp_path: Path
+    right_tags: float, sentences: list[Sentence], tmp_path: Path, wording: Wording
 ) -> None:
     bare = dynet_vdgi.load(calibrated(tmp_path / "model.vdgi", sentences, TOY))
     parser = bare.adapted(sentences, tag_accuracy=right_tags)
@@ -315,7 +316,7 @@ def test_a_saved_parser_has_the_confidence_of_its_text(
     assert confidences(old, few) != confidences(again, few)
     assert (RIGHT_TAGS in again.model.parameters) == (right_tags < 1)
     for damaged in (np.array([np.nan]), np.array([0.5, 0.5])):
-        with pytest.raises(ModelError, match="no measures of a text"):
+        with wording.raises(ModelError):
             Parser(replace(again.model, parameters=again.model.parameters | {RIGHT_TAGS: damaged}))
 
 
@@ -341,19 +342,19 @@ def test_a_parse_ends_with_what_expect_says(
     assert expected in vdgi.good("parse", run, text, "--confidence").err
     printed = vdgi.good("expect", text, "--model", model).out
     assert re.search(rf"right heads, % +{share} ", printed)
-    assert re.search(rf"for 9 of 10 languages +{low}-{high} ", printed)
+    assert re.search(rf"9 of 10 languages +{low}-{high} ", printed)
     assert "60 sentences" in printed
     assert "gold trees" in printed.splitlines()[3]
 
 
 def test_what_says_nothing_of_its_accuracy_is_refused(
-    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi
+    sentences: list[Sentence], text: Path, tmp_path: Path, vdgi: Vdgi, wording: Wording
 ) -> None:
     bare = calibrated(tmp_path / "bare.vdgi", sentences, None)
     assert "are right" not in vdgi.good("parse", bare, text, "--confidence").err
-    with pytest.raises(UsageError, match="does not say how accurate"):
+    with wording.raises(UsageError):
         look(dynet_vdgi.load(bare), sentences)
-    with pytest.raises(DataError, match="nothing but punctuation"):
+    with wording.raises(DataError):
         look(
             dynet_vdgi.load(calibrated(tmp_path / "m.vdgi", sentences, TOY)),
             [Sentence.of_tags(["PUNCT"])],

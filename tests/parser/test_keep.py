@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from brute_force import projective_trees
+from wording import Wording
 
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.inference import eisner
@@ -39,22 +40,19 @@ def test_whole_trees_stay_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("heads", "reason"),
+    "heads",
     [
-        ((0, 0), "the words 1, 2 are roots, and there can be only one"),
-        ((2, 1, FREE), "the words 1, 2 form a circle"),
-        ((1,), "the words 1 form a circle"),
-        ((FREE, 9), "the head of word 2, 9, is no word of the sentence"),
-        ((3, 4, FREE, FREE), "the arcs 3 -> 1 and 4 -> 2 cross"),
-        ((3, 0, FREE), "the arcs 3 -> 1 and ROOT -> 2 cross"),
-        (
-            (3, FREE, 2),
-            "there is no projective tree with the arc 2 -> 3 and what is given before it",
-        ),
+        (0, 0),
+        (2, 1, FREE),
+        (1,),
+        (FREE, 9),
+        (3, 4, FREE, FREE),
+        (3, 0, FREE),
+        (3, FREE, 2),
     ],
 )
-def test_reasons(heads, reason):
-    assert conflict(heads) == reason
+def test_reasons(heads, wording: Wording):
+    wording.check(conflict(heads))
     with pytest.raises(KeepError) as caught:
         complete(np.zeros((len(heads) + 1,) * 2), heads)
-    assert str(caught.value) == reason
+    wording.check(caught.value)

@@ -12,6 +12,7 @@ import tiny
 from brute_force import is_tree
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 import dynet_vdgi as vdgi
 from dynet_vdgi import cli
@@ -90,13 +91,11 @@ def test_punctuation_alone_and_where_the_protocol_keeps_it(parser, tmp_path):
     assert keeps_it.unknown_tags == {}
 
 
-def test_weights_that_do_not_fit_the_settings_name_the_file(model, tmp_path):
+def test_weights_that_do_not_fit_the_settings_name_the_file(model, tmp_path, wording: Wording):
     misfit = model_file.load(model)
     misfit.settings = tiny.settings({"parser": {"hidden_dim": 7}})
     model_file.save(tmp_path / "model.vdgi", misfit)
-    with pytest.raises(
-        ModelError, match=r"model\.vdgi: parameter encoder/\S+ has shape .6, 6., the model needs .7"
-    ):
+    with wording.raises(ModelError):
         vdgi.load(tmp_path / "model.vdgi")
 
 

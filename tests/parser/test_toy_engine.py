@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 import tiny
 from few import trees
+from wording import Wording
 
 from dynet_vdgi.api import train
 from dynet_vdgi.conllu.reading import read
@@ -17,7 +17,9 @@ from dynet_vdgi.parser.parser import How
 from dynet_vdgi.settings.registry import RECIPES
 
 
-def test_an_engine_from_outside_does_all_that_others_do(monkeypatch, folder, vdgi):
+def test_an_engine_from_outside_does_all_that_others_do(
+    monkeypatch, folder, vdgi, wording: Wording
+):
     monkeypatch.setattr(RECIPES, "_places", {**RECIPES._places, "toy": "toys:RECIPE"})
     parser = train(trees(12), settings={"recipe": "toy"})  # every word hangs from the one before
     text = [replace(one, heads=None, deprels=(), gaps=()) for one in trees(6)]
@@ -27,7 +29,7 @@ def test_an_engine_from_outside_does_all_that_others_do(monkeypatch, folder, vdg
     given = [replace(one, heads=(2, *[FREE] * (len(one) - 1))) for one in text]
     for one in parser.parse_all(given, How(keep_heads=True)):
         assert one.heads == (2, 0, *range(2, len(one.heads)))
-    with pytest.raises(KeepError, match="form a circle"):
+    with wording.raises(KeepError):
         parser.parse_all([replace(text[0], heads=(2, 1, FREE, FREE, FREE))], How(keep_heads=True))
     parser.save("toy.vdgi")
     tiny.write(Path("text.conllu"), heads=False)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wording import Wording
 
 from dynet_vdgi.lexicon import vectors
 
@@ -41,7 +42,9 @@ def run(script, *arguments, env, cwd=ROOT):
 
 
 @pytest.mark.slow
-def test_the_papers_parser_of_the_demo_beats_what_learns_nothing(environment, tmp_path):
+def test_the_papers_parser_of_the_demo_beats_what_learns_nothing(
+    environment, tmp_path, wording: Wording
+):
     """In earnest, but for the number of updates; the commands of the usual run are compared below."""
     options = ["--", "--preset", "paper", "--set", "train.updates=60"]
     env = {**environment, "VDGI_RUN": str(tmp_path / "demo")}
@@ -63,7 +66,7 @@ def test_the_papers_parser_of_the_demo_beats_what_learns_nothing(environment, tm
     assert paper == "demo-ud-test.parsed.conllu"
     assert baselines == ["left branching", "right branching", "random", "rules only: best"]
     assert dda[paper] > 20 + max(dda[name] for name in baselines[:3])
-    assert result.stderr.count("gold trees used: none") == 1
+    wording.lines(result.stderr, "gold trees")
     written = {path.name for path in (tmp_path / "demo" / "paper").iterdir() if path.stat().st_size}
     assert written == {"demo-ud-test.parsed.conllu", "log.jsonl", "model.vdgi", "settings.toml"}
 
@@ -172,36 +175,34 @@ def test_training_on_ud(noted, tmp_path, arguments, expected):
 
 
 @pytest.mark.parametrize(
-    ("script", "arguments", "message"),
+    ("script", "arguments"),
     [
-        ("train_ud.sh", ["xx"], "bash run/train_ud.sh LANG DIR"),
-        ("train_ud.sh", ["--nonsense"], "bash run/train_ud.sh LANG DIR"),
-        ("train_ud.sh", ["xx", "--", "--seed", "2"], "bash run/train_ud.sh LANG DIR"),
-        ("train_wsj.sh", ["--quick"], "bash run/train_wsj.sh PTB_DIR"),
-        ("train_wsj.sh", ["ptb", "ptb"], "bash run/train_wsj.sh PTB_DIR"),
-        ("train_wsj.sh", ["ptb", "--glove"], "bash run/train_wsj.sh PTB_DIR"),
-        ("train_wsj.sh", ["--sample", "out"], "out: 0 files wsj_*.mrg; at least 10 are needed"),
-        ("train_wsj.sh", ["--sample", "nix"], "nix: no such folder"),
-        ("train_wsj.sh", ["ptb", "--glove", "nix"], "--glove nix: no such file"),
+        ("train_ud.sh", ["xx"]),
+        ("train_ud.sh", ["--nonsense"]),
+        ("train_ud.sh", ["xx", "--", "--seed", "2"]),
+        ("train_wsj.sh", ["--quick"]),
+        ("train_wsj.sh", ["ptb", "ptb"]),
+        ("train_wsj.sh", ["ptb", "--glove"]),
+        ("train_wsj.sh", ["--sample", "out"]),
+        ("train_wsj.sh", ["--sample", "nix"]),
+        ("train_wsj.sh", ["ptb", "--glove", "nix"]),
         (
             "train_wsj.sh",
             ["ptb"],
-            "ptb: no files wsj_0200.mrg ... of section 02; if it is a sample",
         ),
         (
             "train_wsj.sh",
             ["few"],
-            "of section 22; if it is a sample of the treebank, such as NLTK's: bash run/train_wsj.sh --sample few",
         ),
     ],
 )
-def test_wrong_use_of_the_scripts(noted, tmp_path, script, arguments, message):
+def test_wrong_use_of_the_scripts(noted, tmp_path, script, arguments, wording: Wording):
     for name in ("out", "ptb", "few/a/b"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "few" / "a" / "b" / "wsj_0200.mrg").touch()
     result, commands = noted(script, *arguments)
     assert (result.returncode, result.stdout, commands) == (2, "", [])
-    assert message in result.stderr.replace(f"{tmp_path}/", "")
+    wording.check(result.stderr.replace(f"{tmp_path}/", ""))
 
 
 @pytest.fixture
@@ -221,7 +222,7 @@ CLUSTERS = "clusters out/data/train.conllu -o out/data/clusters.paths"
 END = ["experiment paper-wsj --data out/data --out out", "experiment table out --like paper"]
 
 
-def test_the_treebank_is_converted_and_every_row_is_run(wsj):
+def test_the_treebank_is_converted_and_every_row_is_run(wsj, wording: Wording):
     parts = {"train": "2-21", "dev": "22", "test": "23"}
     made = [
         f"convert wsj deep/ptb --sections {n} -o out/data/{part}.conllu"
@@ -233,13 +234,13 @@ def test_the_treebank_is_converted_and_every_row_is_run(wsj):
         "trained on sections 2-21, dev section 22, test section 23.\nWord vectors are made"
         in result.stdout
     )
-    assert "word vectors are made from the training text" in result.stderr
+    wording.lines(result.stderr, "word vectors are")
     # Run again, only what is not there is made; the experiment knows by itself what is done.
     _, commands = wsj("deep/ptb", "--", "--jobs", "2", "--only", "RL-BL")
     assert commands == [f"{END[0]} --jobs 2 --only RL-BL", END[1]]
 
 
-def test_a_sample_is_found_however_deep_it_lies(wsj, tmp_path):
+def test_a_sample_is_found_however_deep_it_lies(wsj, tmp_path, wording: Wording):
     parts = {"train": "1-24", "dev": "25-27", "test": "28-30"}
     made = [
         f"convert wsj deep/ptb --files {n} -o out/data/{part}.conllu" for part, n in parts.items()
@@ -249,7 +250,7 @@ def test_a_sample_is_found_however_deep_it_lies(wsj, tmp_path):
     quick = f"{END[0]} --seeds 1 --only UniversalRules L-WeaklySupervised RF RF+H1+H2 Convex-MST HDP-DEP"
     assert (result.returncode, commands) == (0, [*made, CLUSTERS, quick, END[1]])
     assert (tmp_path / "out" / "data" / "vectors.vec.gz").is_symlink()
-    assert "not with the\npublished ones" in result.stdout
+    wording.lines(result.stdout, "not with the", "published ones")
     assert result.stdout.endswith(
         "\n--quick: one seed of the systems of table 5, where the paper has means (and bests) of five.\n\n"
     )

@@ -9,6 +9,7 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from shell import Vdgi, last_line, names_in
+from wording import Wording
 
 from dynet_vdgi import cli
 from dynet_vdgi.conllu import reading
@@ -67,14 +68,9 @@ def in_memory() -> list[Sentence]:
     ]
 
 
-def test_counts_made_by_hand() -> None:
+def test_counts_made_by_hand(wording: Wording) -> None:
     prepared = sentences_for_estimate(in_memory())
-    assert [str(dropped) for dropped in prepared.dropped] == [
-        "punctuation: 3 words",
-        "punctuation only: 1 sentence, 1 word",
-        "not projective: 1 sentence, 4 words",
-        "longer than 10 words: 1 sentence, 11 words",
-    ]
+    wording.check([str(dropped) for dropped in prepared.dropped])
     result = estimate(prepared.sentences, parse_rules(RULES))
     assert result.n_sentences == 4
     assert result.arcs == ARCS
@@ -257,60 +253,51 @@ def test_rules_to_a_file(vdgi: Vdgi, gold: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
+    ("arguments", "status"),
     [
-        (["rules"], 2, "vdgi rules: error: the following arguments are required: TASK"),
-        (["rules", "guess"], 2, "vdgi rules: error: no task 'guess' (there are: show, explain,"),
+        (["rules"], 2),
+        (["rules", "guess"], 2),
         (
             ["rules", "estimate"],
             2,
-            "vdgi rules estimate: error: the following arguments are required: TREE",
         ),
         (
             ["rules", "estimate", "gold.conllu", "--max-len", "x"],
             2,
-            "--max-len: invalid int value: 'x'",
         ),
         (
             ["rules", "estimate", "gold.conllu", "--max-len", "0"],
             2,
-            "--max-len 0: must be at least 1",
         ),
         (
             ["rules", "estimate", "gould.conllu"],
             2,
-            "no such file: 'gould.conllu' (did you mean 'gold.conllu'",
         ),
-        (["rules", "estimate", "gold.conllu", "-o", "no/where.txt"], 2, "the directory "),
+        (["rules", "estimate", "gold.conllu", "-o", "no/where.txt"], 2),
         (
             ["rules", "estimate", "plain.conllu"],
             3,
-            "plain.conllu:2: column 7 (HEAD) is missing (trees are needed here)",
         ),
         (
             ["rules", "estimate", "gold.conllu", "roots.conllu"],
             3,
-            "roots.conllu:3: 2 roots: words 1, 2",
         ),
         (
             ["rules", "estimate", "empty.conllu"],
             3,
-            "empty.conllu: no sentences (the file is empty:",
         ),
         (
             ["rules", "estimate", "gold.conllu", "--max-len", "2"],
             3,
-            "gold.conllu: no sentence is left to count in (see what was dropped, and --max-len)",
         ),
         (
             ["rules", "estimate", "gold.conllu", "--rules", "udd"],
             4,
-            "no rules 'udd'; did you mean 'ud'?",
         ),
     ],
 )
 def test_what_is_refused(
-    vdgi: Vdgi, gold: Path, arguments: list[str], status: int, message: str
+    vdgi: Vdgi, gold: Path, arguments: list[str], status: int, wording: Wording
 ) -> None:
     tiny.write(gold / "plain.conllu", 2, heads=False)
     (gold / "roots.conllu").write_text(tiny.TWO_ROOTS, encoding="utf-8")
@@ -318,5 +305,5 @@ def test_what_is_refused(
     before = names_in(gold)
     result = vdgi(*arguments)
     assert (result.status, result.out) == (status, "")
-    assert message in last_line(result.err)
+    wording.check(last_line(result.err))
     assert names_in(gold) == before

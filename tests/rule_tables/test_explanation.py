@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wording import Wording
 
 from dynet_vdgi.conllu import filtering, reading
 from dynet_vdgi.conllu.protocols import STANDARD
@@ -107,16 +108,11 @@ def test_tables_grow_part_by_part_to_the_whole():
     assert len(grown[0][1].rules) < len(rules.rules)
 
 
-def test_explain_tells_measures_score_tree_and_parts(vdgi):
+def test_explain_tells_measures_score_tree_and_parts(vdgi, wording: Wording):
     whole = vdgi.good("rules", "explain", DEMO).out
-    assert re.search(
-        r"^rules alone: \d\d\.\d % of heads right in 200 sentences with trees, used for",
-        whole,
-        re.M,
-    )
-    assert whole.count("by the rules alone\n") == 3
+    wording.lines(whole, "rules alone")
     one = vdgi.good("rules", "explain", DEMO, "--sentence", "demo-test-0002").out
-    assert "sentence 2 (demo-test-0002), by the rules alone\n" in one
+    wording.lines(one, "rules alone")
     assert vdgi.good("rules", "explain", DEMO, "--sentence", "2").out == one
     tables = one[one.index("\n1 Këkalk NOUN") :].strip().split("\n\n")
     assert len(tables) == 5
@@ -175,7 +171,7 @@ def test_what_is_refused(vdgi, tmp_path: Path, arguments, status, message):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_model_is_trained_without_a_part(vdgi, tmp_path: Path):
+def test_a_model_is_trained_without_a_part(vdgi, tmp_path: Path, wording: Wording):
     from dynet_vdgi.models import model_file
 
     quick = ["--set", "teacher.iterations=2", "--set", "teacher.valence_iterations=1"]
@@ -197,6 +193,6 @@ def test_a_model_is_trained_without_a_part(vdgi, tmp_path: Path):
         == load_rules(rules_path("best")).without("names", "following conjunct").meaning
     )
     out = vdgi.good("info", tmp_path / "run").out
-    assert re.search(r"^rules without +\[following conjunct\], \[names\]$", out, re.M)
+    wording.lines(out, "rules without")
     resumed = vdgi("train", "--preset", "best", *quick, "--resume")
-    assert "its rules differ from those asked for now" in resumed.err
+    wording.lines(resumed.err, "its rules")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from wording import Wording
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
@@ -42,29 +43,26 @@ def test_facts_are_read_with_their_worth():
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    "line",
     [
-        ("late", "<facts>:1: expected a fact such as"),
-        ("lat = yes", "<facts>:1: no fact 'lat'; did you mean 'late'"),
-        ("late = yes\nlate = no", "<facts>:2: 'late' is there twice"),
-        ("late = perhaps", r"<facts>:1: 'perhaps' is not a number \(or yes, no\)"),
-        ("late = before", r"<facts>:1: 'before' is not a number \(or yes, no\)"),
-        ("late = 2", "<facts>:1: 2 is not from 0 to 1"),
-        ("late = -1", "<facts>:1: -1 is not a finite number that is 0 or more"),
-        ("late = yes ; times 3", "<facts>:1: expected 'cases NUMBER'"),
-        (
-            "objects = before",
-            r"no part that 'objects' could change; leave it out, .*\(there are: late\)",
-        ),
-        ("# nothing", "<facts>: no facts"),
+        "late",
+        "lat = yes",
+        "late = yes\nlate = no",
+        "late = perhaps",
+        "late = before",
+        "late = 2",
+        "late = -1",
+        "late = yes ; times 3",
+        "objects = before",
+        "# nothing",
     ],
 )
-def test_faults_name_file_and_line(line, message):
-    with pytest.raises(ConfigError, match=message):
+def test_faults_name_file_and_line(line, wording: Wording):
+    with wording.raises(ConfigError):
         parse_facts(line, RULES)
 
 
-def test_a_table_takes_facts_that_its_parts_ask_for():
+def test_a_table_takes_facts_that_its_parts_ask_for(wording: Wording):
     orders = [
         "objects",
         "verb-initial",
@@ -75,9 +73,7 @@ def test_a_table_takes_facts_that_its_parts_ask_for():
     ]
     assert accepted_names(BEST)[: len(orders)] == orders
     assert accepted_names(load_rules(rules_path("strict-tags"))) == []
-    with pytest.raises(
-        ConfigError, match="add one, such as with 'measure genitives-before-nouns = told'"
-    ):
+    with wording.raises(ConfigError):
         parse_facts("genitives = before", BEST)
     assert accepted_names(table("measure genitives-after-nouns = told"))[0] == "genitives"
     assert accepted_names(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB ; over NOUN")) == [
@@ -86,7 +82,7 @@ def test_a_table_takes_facts_that_its_parts_ask_for():
     assert accepted_names(table("nominal predicate = 1 AUX | NOUN ADJ ; as VERB")) == []
 
 
-def test_facts_stand_beside_the_evidence_of_the_text(tmp_path: Path):
+def test_facts_stand_beside_the_evidence_of_the_text(tmp_path: Path, wording: Wording):
     path = tmp_path / "facts.txt"
     path.write_text("late = yes ; cases 200\n")
     facts = load_facts(path, RULES)
@@ -94,7 +90,7 @@ def test_facts_stand_beside_the_evidence_of_the_text(tmp_path: Path):
     prior = Prior.of_text(RULES, TEXT, facts)
     assert prior.text.measures["late"] == pytest.approx(0.5)
     assert prior.potentials(Sentence.of_tags(["NOUN", "PART"]))[1, 2] == pytest.approx(2.0)
-    with pytest.raises(ConfigError, match="cannot read the facts"):
+    with wording.raises(ConfigError):
         load_facts(tmp_path / "none.txt", RULES)
 
 
@@ -144,13 +140,13 @@ def test_adpositions_stand_where_the_fact_says_if_the_text_shows_nothing(value, 
 
 
 @pytest.mark.parametrize(("value", "level"), [("before", 1.0), ("after", 0.0), ("mixed", 0.5)])
-def test_the_side_of_adpositions_is_the_measure_of_prepositions(value, level):
+def test_the_side_of_adpositions_is_the_measure_of_prepositions(value, level, wording: Wording):
     text = text_of("NOUN VERB")
     told = Prior.of_text(
         BEST, text, parse_facts(f"adpositions = {value} ; cases 10000", BEST)
     ).text.measures
     assert told["prepositions"] == pytest.approx(level, abs=0.02)
-    with pytest.raises(ConfigError, match="'prepositions' and 'adpositions' are about the same"):
+    with wording.raises(ConfigError):
         parse_facts("adpositions = before\nprepositions = yes", BEST)
 
 
@@ -167,23 +163,20 @@ def test_facts_are_kept_with_the_text():
     )
 
 
-def test_facts_that_change_nothing_are_found():
+def test_facts_that_change_nothing_are_found(wording: Wording):
     rules = table(
         "edge statistics = 0 ADP", "edge statistics = 1 DET", "measure late = ending VERB | VERB"
     )
     text = text_of("DET ADP NOUN VERB", times=3)
     facts = parse_facts("adpositions = after\ndeterminers = after\nlate = no", rules)
-    assert idle_facts(rules, text, facts) == [
-        f"'{fact}' has no effect: no arc and no symbol in this text depends on it"
-        for fact in ("adpositions = after", "late = no")
-    ]
+    wording.check(idle_facts(rules, text, facts))
     shown = parse_facts("determiners = before", rules)
     expected = "'determiners = before' has no effect: the text already shows this order"
     assert idle_facts(rules, text * 40, shown) == [expected]
     (message,) = idle_facts(
         rules, text * COMPARED_SENTENCES, parse_facts("determiners = before ; cases 0", rules)
     )
-    assert message == "'determiners = before' has no effect: it is worth 0 cases"
+    wording.check(message)
     assert idle_facts(rules, text, {}) == []
 
 
@@ -208,7 +201,7 @@ QUICK = ["--preset", "best", "--set", "teacher.iterations=2",
          "parser.log2_buckets=10"]  # fmt: skip
 
 
-def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
+def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder, wording: Wording):
     from dynet_vdgi.models import model_file
 
     for out, facts in (("with", ["--language-facts", "facts.txt"]), ("alone", [])):
@@ -232,30 +225,30 @@ def test_facts_reach_teacher_student_log_and_model_file(vdgi, folder):
     assert "objects = 1 ; cases 500" in vdgi.good("info", "with").out
     resumed = vdgi("train", "--train", "a.conllu", *QUICK, "--out", "with", "--resume")
     assert resumed.status == 4
-    assert "its data differ from those asked for now" in resumed.err
+    wording.check(resumed.err)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "message"),
+    ("arguments", "status"),
     [
-        ("--train a.conllu --language-facts fr=facts.txt", 2, "fr=FILE: the text has no label"),
-        ("--language aa a.conllu --language-facts facts.txt", 2, "say of which language (aa=FILE)"),
-        ("--language aa a.conllu --language-facts ab=facts.txt", 2, "no --language ab; did you mean 'aa'"),
-        ("--language aa a.conllu --language-facts aa=", 2, "--language-facts aa=: name a file"),
-        ("--train a.conllu --language-facts -", 2, "--language-facts -: name a file"),
-        ("--train a.conllu --language-facts facts.txt --language-facts facts.txt", 2, "one file of facts"),
-        ("--train a.conllu --language-facts none.txt", 4, "none.txt: cannot read the facts"),
-        ("--train a.conllu --language-facts facts.txt --preset paper", 2, "no effect: rules are only counted"),
-        ("--train a.conllu --language-facts facts.txt --rules ud", 4, "txt:1: no fact changes anything"),
-        ("--trees t.conllu --preset supervised --language-facts facts.txt", 2, "there is no text to learn"),
+        ("--train a.conllu --language-facts fr=facts.txt", 2),
+        ("--language aa a.conllu --language-facts facts.txt", 2),
+        ("--language aa a.conllu --language-facts ab=facts.txt", 2),
+        ("--language aa a.conllu --language-facts aa=", 2),
+        ("--train a.conllu --language-facts -", 2),
+        ("--train a.conllu --language-facts facts.txt --language-facts facts.txt", 2),
+        ("--train a.conllu --language-facts none.txt", 4),
+        ("--train a.conllu --language-facts facts.txt --preset paper", 2),
+        ("--train a.conllu --language-facts facts.txt --rules ud", 4),
+        ("--trees t.conllu --preset supervised --language-facts facts.txt", 2),
     ],
 )  # fmt: skip
-def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, message):
+def test_facts_that_cannot_be_used_are_refused(vdgi, folder, arguments, status, wording: Wording):
     Path("t.conllu").write_text(
         "1\ta\t_\tVERB\t_\t_\t0\t_\t_\t_\n2\tb\t_\tNOUN\t_\t_\t1\t_\t_\t_\n\n"
     )
     preset = [] if "--preset" in arguments else ["--preset", "best"]
     result = vdgi("train", *preset, *arguments.split(), "--out", "run")
     assert result.status == status, result.err
-    assert message in result.err
+    wording.check(result.err)
     assert not Path("run").exists()

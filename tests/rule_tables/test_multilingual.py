@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell import last_line
 from tiny import same_arrays
+from wording import Wording
 
 from dynet_vdgi import cli
 from dynet_vdgi.conllu import reading
@@ -74,7 +75,7 @@ def test_the_model_file_says_which_languages(both, vdgi):
     assert json.loads(vdgi.good("info", both, "--json").out)["languages"] == meta["languages"]
 
 
-def test_learners_without_a_teacher_learn_from_all_text_at_once(folder, vdgi):
+def test_learners_without_a_teacher_learn_from_all_text_at_once(folder, vdgi, wording: Wording):
     for name, count in (("a", 12), ("b", 6)):
         tiny.write(Path(f"{name}.conllu"), count)
     vdgi.good("train", "--train", "a.conllu", "b.conllu", *tiny.SMALL_OPTIONS, "--out", "plain")
@@ -91,31 +92,31 @@ def test_learners_without_a_teacher_learn_from_all_text_at_once(folder, vdgi):
     other = ["--language", "xa", "a.conllu", "b.conllu"]
     result = vdgi("train", *other, *tiny.SMALL_OPTIONS, "--out", "labelled", "--resume")
     assert result.status == 4
-    assert "labelled/model.vdgi: its data differ from those asked for now" in last_line(result.err)
+    wording.check(last_line(result.err))
 
 
 TEXT = ["--language", "xa", "a.conllu"]
 
 
 @pytest.mark.parametrize(
-    ("options", "status", "message"),
+    ("options", "status"),
     [
-        (["--train", "a.conllu", *TEXT], 2, "--train has no effect with --language: give each language its "),
-        ([*TEXT, "--language", "xb", "a.conllu", "--trees", "a.conllu"], 2, "--trees needs a single"),
-        (["--language", "a.conllu"], 2, "--language a.conllu: a label comes before the files, as in "),
-        (["--language", "dir/x", "a.conllu"], 2, "--language dir/x: a label comes before the files, "),
-        (["--language", "x.gz", "a.conllu"], 2, "--language x.gz: a label comes before the files, "),
-        (["--language", "xa"], 2, "--language xa: name the files of its text after the label"),
-        ([*TEXT, *TEXT], 2, "--language xa: given twice; name all of its files after one"),
-        ([*TEXT, "--language", "xb", "c.conllu"], 2, "no such file: 'c.conllu'"),
-        (["--language", "xa", "-"], 2, "training reads its files more than once: save standard input (-) "),
-        ([*TEXT, "--language", "xb", "short.conllu"], 3, "short.conllu: no xb training sentence is left"),
+        (["--train", "a.conllu", *TEXT], 2),
+        ([*TEXT, "--language", "xb", "a.conllu", "--trees", "a.conllu"], 2),
+        (["--language", "a.conllu"], 2),
+        (["--language", "dir/x", "a.conllu"], 2),
+        (["--language", "x.gz", "a.conllu"], 2),
+        (["--language", "xa"], 2),
+        ([*TEXT, *TEXT], 2),
+        ([*TEXT, "--language", "xb", "c.conllu"], 2),
+        (["--language", "xa", "-"], 2),
+        ([*TEXT, "--language", "xb", "short.conllu"], 3),
     ],
 )  # fmt: skip
-def test_wrong_ways_to_name_languages(folder, vdgi, options, status, message):
+def test_wrong_ways_to_name_languages(folder, vdgi, options, status, wording: Wording):
     tiny.write(Path("a.conllu"))
     Path("short.conllu").write_text(tiny.block(1, ["VERB"], None), encoding="utf-8")
     result = vdgi("train", "--preset", "best", *options, "--out", "run")
     assert result.status == status
-    assert last_line(result.err).startswith(message)
+    wording.check(last_line(result.err))
     assert not Path("run").exists()

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from wording import Wording
 
 from dynet_vdgi.rule_tables.part_settings import Syntax, parse_setting
 from dynet_vdgi.rule_tables.patterns import Group, Pattern
@@ -40,8 +41,8 @@ def test_a_pattern_is_a_tag_and_a_condition(text, fits, fails):
 @pytest.mark.parametrize(
     "text", ["VERB[", "VERB[]", "VERB[VerbForm]", "VERB[-VerbForm=Part]", "[A=B]", "VERB[A=]"]
 )
-def test_what_is_no_pattern_is_refused(text):
-    with pytest.raises(ValueError, match="is no tag"):
+def test_what_is_no_pattern_is_refused(text, wording: Wording):
+    with wording.raises(ValueError):
         Pattern.of(text)
 
 
@@ -102,23 +103,20 @@ def test_what_is_no_condition_is_refused(tail):
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    "value",
     [
-        ("", "'x' has no number"),
-        ("two A | B", r"the weight of 'x' must be a number \(found two\)"),
-        ("-1 A | B", r"the weight of 'x' must be 0 or more \(found -1\)"),
-        (
-            "1 A",
-            r"1 group of tags \(expected x = NUMBER TAGS \(words\) \| TAGS \(heads\) \[; within NUMBER\]",
-        ),
-        ("1 A | B | C", "'x' has 3 groups"),
-        ("1 A | ", "a group of 'x' has no tags"),
-        ("1 A | B ; within", "the option 'within' of 'x' needs one number"),
-        ("1 A | B ; within 4 5", "needs one number"),
-        ("1 A | B ; within 4 ; within 5", "has the option 'within' twice"),
-        ("1 A[B | C", "is no tag"),
+        "",
+        "two A | B",
+        "-1 A | B",
+        "1 A",
+        "1 A | B | C",
+        "1 A | ",
+        "1 A | B ; within",
+        "1 A | B ; within 4 5",
+        "1 A | B ; within 4 ; within 5",
+        "1 A[B | C",
     ],
 )
-def test_faults_in_a_line_are_named(value, message):
-    with pytest.raises(ValueError, match=message):
+def test_faults_in_a_line_are_named(value, wording: Wording):
+    with wording.raises(ValueError):
         parse_setting("x", value, SYNTAX)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
@@ -50,41 +51,10 @@ def arcs(prior: Prior, tags: str) -> dict[tuple[int, int], float]:
     }
 
 
-def test_rules_weigh_what_the_table_says():
-    prior = table("rule strength = 2", "ROOT VERB 1", "VERB NOUN 0.5", "NOUN DET 1")
-    assert arcs(prior, "DET NOUN VERB") == {(0, 3): 2.0, (3, 2): 1.0, (2, 1): 2.0}
-
-
-def test_exceptions_come_before_rules_and_later_ones_win():
-    prior = table(
-        "rule strength = 2",
-        "NOUN = NOUN PROPN",
-        "NOUN NOUN 1",
-        "VERB NOUN 1",
-        "except PROPN PROPN 0 left",
-        "except VERB NOUN 0",
-        "except VERB PROPN -3 right",
-        "except ROOT X 1",
-    )
-    assert arcs(prior, "PROPN PROPN") == {(1, 2): 2.0}
-    assert arcs(prior, "NOUN PROPN") == {(1, 2): 2.0, (2, 1): 2.0}
-    assert arcs(prior, "PROPN VERB PROPN") == {(1, 3): 2.0, (2, 3): -6.0}
-    assert arcs(prior, "X") == {(0, 1): 2.0}
-
-
-def test_classes_may_depend_on_the_role():
-    prior = table(
-        "rule strength = 1",
-        "ROOT NOUN 1",
-        "NOUN NOUN 1",
-        "NOUN += PROPN",
-        "NOUN += PRON as dependent",
-        "NOUN += NUM as head",
-    )
-    assert arcs(prior, "PRON PROPN") == {(0, 1): 1.0, (0, 2): 1.0, (2, 1): 1.0}
-    assert arcs(prior, "NUM NOUN") == {(0, 2): 1.0, (1, 2): 1.0}
-    assert arcs(prior, "PRON PRON") == {(0, 1): 1.0, (0, 2): 1.0}
-    assert prior.rules.classes == {"NOUN": ("NOUN", "PROPN")}
+def test_classes_that_depend_on_the_role_are_not_those_of_the_table():
+    lines = ["[p] (b)", "NOUN += PROPN", "NOUN += PRON as dependent", "NOUN += NUM as head"]
+    rules = parse_rules("\n".join(lines))
+    assert rules.classes == {"NOUN": ("NOUN", "PROPN")}
 
 
 def test_edge_statistics_tell_the_side():
@@ -99,45 +69,6 @@ def test_edge_statistics_tell_the_side():
         (2, 3): round(-0.5 * asymmetry, 9),
     }
     assert arcs(Prior(prior.rules), "DET NOUN") == {}  # without a text
-
-
-@pytest.mark.parametrize(
-    ("tags", "expected"),
-    [
-        ("NOUN CONJ NOUN", {(1, 3), (1, 2)}),
-        ("NOUN CONJ DET ADJ PROPN", {(1, 5), (1, 2)}),  # ADJ has no partner
-        ("NOUN ADJ CONJ ADJ NOUN", {(2, 4), (2, 3), (1, 5), (1, 3)}),
-        ("NOUN CONJ NOUN NOUN", {(1, 3), (1, 2)}),  # a word of the group comes between
-        ("NOUN CONJ VERB NOUN", set()),  # a verb comes between
-        ("NOUN VERB CONJ NOUN", set()),  # on either side
-        ("VERB NOUN CONJ NOUN VERB", {(2, 4), (2, 3), (1, 5), (1, 3)}),
-        ("VERB CONJ VERB CONJ VERB", {(1, 3), (1, 2), (3, 5), (3, 4)}),
-        ("CONJ NOUN", set()),
-        ("NOUN NOUN CONJ CONJ NOUN", {(2, 5), (2, 4)}),  # the nearest conjunction
-        ("NOUN CONJ DET", set()),
-    ],
-)
-def test_conjuncts(tags, expected):
-    prior = table("conjunction = CONJ", "verb = VERB", "conjunct = 2 NOUN PROPN | VERB | ADJ")
-    assert arcs(prior, tags) == dict.fromkeys(expected, 2.0)
-
-
-@pytest.mark.parametrize(
-    ("tags", "expected"),
-    [
-        ("NOUN SCONJ VERB", {(3, 1)}),
-        ("NOUN SCONJ ADV VERB", {(3, 1), (4, 1)}),
-        ("NOUN VERB SCONJ", set()),  # not between, and a verb does not bar its left
-        ("VERB SCONJ NOUN", {(3, 1)}),
-        # after the noun, the conjunction bars nothing
-        ("NOUN CONJ VERB NOUN VERB", {(3, 1), (4, 1)}),
-        ("VERB CONJ NOUN VERB X", {(3, 1), (4, 1)}),
-        ("DET SCONJ VERB", set()),  # of no group
-    ],
-)
-def test_clause_barriers(tags, expected):
-    prior = table("conjunction = CONJ", "subordinator = SCONJ", "clause barrier = 2 NOUN | VERB")
-    assert arcs(prior, tags) == dict.fromkeys(expected, -2.0)
 
 
 def looped(tags: Sequence[str], rules: RuleSet, statistics: Statistics) -> np.ndarray:
@@ -240,13 +171,13 @@ def test_files_without_parts_are_rules_and_distance(tags, short):
 
 
 @pytest.mark.parametrize("name", ["strict-tags", "text", "best-tags"])
-def test_every_part_has_a_switch(name):
+def test_every_part_has_a_switch(name, wording: Wording):
     rules = shipped(name)
     tags = Sentence.of_tags([*UPOS, "PROPN", "PROPN", "CONJ", "VERB", "NOUN", "ADP"])
     wholes = [Prior.of_text(rules, text).potentials(tags) for text in TEXTS]
     for part in rules.parts:
         if part.name == "kinds of words":
-            with pytest.raises(ConfigError, match="needs a line"):
+            with wording.raises(ConfigError):
                 rules.without(part.name)
             continue
         dependent_parts = [
@@ -268,76 +199,55 @@ def test_every_part_has_a_switch(name):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("short arcs = 1\n[a] (b)", "r.txt:1: in a file with parts every line belongs to one"),
-        ("[rules]\nROOT X 1", "r.txt:1: expected a part's name and kind, such as [rules] (a)"),
-        ("[rules] (e)", "r.txt:1: expected a part's name and kind"),
-        ("[rules] (ab)", "r.txt:1: expected a part's name and kind"),
-        ("[] (a)", "r.txt:1: expected a part's name and kind"),
-        ("[rules (a)", "r.txt:1: expected a part's name and kind"),
-        ("[a] (a)\n[b] (b)\n[a] (c)", "r.txt:3: part [a] is there twice"),
-        ("[a] (a)\nROOT X 1", "r.txt: rules with weights need a line 'rule strength = NUMBER'"),
-        (
-            "[a] (a)\nROOT X",
-            "r.txt:2: expected head tag, dependent tag, weight, and left or right if need be",
-        ),
-        ("[a] (a)\nA B 1 up", "left or right if need be; found: A B 1 up"),
-        ("[a] (a)\nexcept A B", "r.txt:2: expected head tag, dependent tag, weight"),
-        ("[a] (a)\nROOT X 1 left", "r.txt:2: an arc from ROOT has no side"),
-        ("[a] (a)\nX ROOT 1", "r.txt:2: ROOT cannot be a dependent"),
-        ("[a] (a)\nA B -1", "r.txt:2: weight must be 0 or more (found -1)"),
-        ("[a] (a)\nexcept A B inf", "r.txt:2: weight must be a finite number (found inf)"),
-        (
-            "[a] (a)\nrule strength = 1\nA B 1\nA B 1 left",
-            "r.txt:4: A>B is already matched by the rule in",
-        ),
-        (
-            "[a] (a)\nrule strength = 1\nA += B\nA C 1\nB C 1",
-            "r.txt:5: B>C is already matched by the rule",
-        ),
-        (
-            "[a] (b)\nshort arc = 1",
-            "r.txt:2: no setting 'short arc'; did you mean 'short arcs'? (there are: ",
-        ),
-        ("[a] (b)\nconjunkt = 1 A", "r.txt:2: no setting 'conjunkt'; did you mean 'conjunct'?"),
-        ("[a] (b)\nshort arcs = ", "r.txt:2: 'short arcs' has no value"),
-        ("[a] (b)\nshort arcs = far", "r.txt:2: 'short arcs' must be a number (found far)"),
-        ("[a] (b)\nshort arcs = -1", "r.txt:2: 'short arcs' must be 0 or more (found -1)"),
-        ("[a] (b)\nshort arcs = 1\nshort  arcs = 2", "r.txt:3: 'short arcs' is set twice"),
-        ("[a] (b)\nverb = A\nverb = B", "r.txt:3: 'verb' is set twice"),
-        ("[a] (b)\nleaf = DET", "r.txt:2: expected a number and tags, such as leaf = 1 NOUN VERB"),
-        ("[a] (b)\nleaf = DET ADP", "r.txt:2: 'leaf' must be a number (found DET)"),
-        ("[a] (b)\nleaf = 0 DET", "r.txt:2: leaf 0 would leave some sentences without a tree"),
-        ("[a] (b)\nleaf = .1 DET\nleaf = .2 ADP DET", "r.txt:3: 'leaf' has DET twice"),
-        ("[a] (b)\nconjunct = 1 A | | B", "r.txt:2: a group has no tags"),
-        ("[a] (b)\nconjunct = 1 A | B A", "r.txt:2: A is there twice"),
-        ("[a] (b)\nconjunct = 1 A", "r.txt: 'conjunct' needs a line 'conjunction = TAG ...'"),
-        (
-            "[a] (b)\nclause barrier = 1 A",
-            "r.txt: 'clause barrier' needs a line 'subordinator = TAG ...'",
-        ),
-        (
-            "[a] (b)\nN += ",
-            "r.txt:2: expected further tags of a class, such as NOUN += PRON as dependent",
-        ),
-        ("[a] (b)\nN += as head", "r.txt:2: expected further tags of a class"),
-        ("[a] (b)\nN += A as subject", "r.txt:2: expected further tags of a class"),
-        ("[a] (b)\nN += N", "r.txt:2: N is in class N already"),
-        ("[a] (b)\nN += A as head\nN += A as head", "r.txt:3: A is in class N already"),
-        ("[a] (b)\nN += ROOT", "r.txt:2: ROOT cannot be part of a class"),
-        ("[a] (b)\nN = A\nN = B", "r.txt:3: class N is declared twice"),
-        ("[a] (c)\nverb-final = 1 VERB", "r.txt:2: share 1 is not below 1"),
-        (
-            "[a] (c)\nverb-final = VERB",
-            "r.txt:2: expected a number and tags, such as verb-final = 1 NOUN",
-        ),
-        ("[a] (c)\nexcept A B 1 if verbfinal", "r.txt:2: expected head tag, dependent tag, weight"),
-        ("[a] (c)\nA B 1 if verb-final", "left or right if need be; found: A B 1 if verb-final"),
-        ("[a] (b)\nN M = A", "r.txt:2: no setting 'N M' (there are: "),
+        "short arcs = 1\n[a] (b)",
+        "[rules]\nROOT X 1",
+        "[rules] (e)",
+        "[rules] (ab)",
+        "[] (a)",
+        "[rules (a)",
+        "[a] (a)\n[b] (b)\n[a] (c)",
+        "[a] (a)\nROOT X 1",
+        "[a] (a)\nROOT X",
+        "[a] (a)\nA B 1 up",
+        "[a] (a)\nexcept A B",
+        "[a] (a)\nROOT X 1 left",
+        "[a] (a)\nX ROOT 1",
+        "[a] (a)\nA B -1",
+        "[a] (a)\nexcept A B inf",
+        "[a] (a)\nrule strength = 1\nA B 1\nA B 1 left",
+        "[a] (a)\nrule strength = 1\nA += B\nA C 1\nB C 1",
+        "[a] (b)\nshort arc = 1",
+        "[a] (b)\nconjunkt = 1 A",
+        "[a] (b)\nshort arcs = ",
+        "[a] (b)\nshort arcs = far",
+        "[a] (b)\nshort arcs = -1",
+        "[a] (b)\nshort arcs = 1\nshort  arcs = 2",
+        "[a] (b)\nverb = A\nverb = B",
+        "[a] (b)\nleaf = DET",
+        "[a] (b)\nleaf = DET ADP",
+        "[a] (b)\nleaf = 0 DET",
+        "[a] (b)\nleaf = .1 DET\nleaf = .2 ADP DET",
+        "[a] (b)\nconjunct = 1 A | | B",
+        "[a] (b)\nconjunct = 1 A | B A",
+        "[a] (b)\nconjunct = 1 A",
+        "[a] (b)\nclause barrier = 1 A",
+        "[a] (b)\nN += ",
+        "[a] (b)\nN += as head",
+        "[a] (b)\nN += A as subject",
+        "[a] (b)\nN += N",
+        "[a] (b)\nN += A as head\nN += A as head",
+        "[a] (b)\nN += ROOT",
+        "[a] (b)\nN = A\nN = B",
+        "[a] (c)\nverb-final = 1 VERB",
+        "[a] (c)\nverb-final = VERB",
+        "[a] (c)\nexcept A B 1 if verbfinal",
+        "[a] (c)\nA B 1 if verb-final",
+        "[a] (b)\nN M = A",
     ],
 )
-def test_faults_are_named_with_file_and_line(text, message):
+def test_faults_are_named_with_file_and_line(text, wording: Wording):
     with pytest.raises(ConfigError) as caught:
         parse_rules(text, "r.txt")
-    assert message in str(caught.value)
+    wording.check(caught.value)

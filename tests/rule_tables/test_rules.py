@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from wording import Wording
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.rule_tables.rules import count, load_rules, parse_rules
@@ -51,65 +52,43 @@ def test_counts_are_those_of_a_loop():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ("", "r.txt: no rules"),
-        ("# only a comment\n", "r.txt: no rules"),
-        (
-            "ROOT VERB\n",
-            "r.txt:1: expected head tag, dependent tag and expectation, found 2 columns",
-        ),
-        (
-            "ROOT VERB 0.5 0.5\n",
-            "r.txt:1: expected head tag, dependent tag and expectation, found 4 columns",
-        ),
-        ("\nROOT VERB half\n", "r.txt:2: expectation must be a number (found half)"),
-        ("ROOT VERB -1\n", "r.txt:1: expectation must be 0 or more (found -1)"),
-        ("ROOT VERB nan\n", "r.txt:1: expectation must be 0 or more (found nan)"),
-        ("ROOT VERB inf\n", "r.txt:1: expectation must be 0 or more (found inf)"),
-        ("VERB ROOT 1\n", "r.txt:1: ROOT cannot be a dependent"),
-        (
-            "ROOT VERB 1\n# x\nROOT VERB 2\n",
-            "r.txt:3: ROOT>VERB is already matched by the rule in line 1",
-        ),
-        (
-            "N = NOUN PROPN\nROOT N 1\nROOT PROPN 2\n",
-            "r.txt:3: ROOT>PROPN is already matched by the rule in line 2",
-        ),
-        ("N = \nROOT N 1\n", "r.txt:1: expected a tag class such as NOUN = NOUN PROPN"),
-        ("N = A\nN = B\nROOT N 1\n", "r.txt:2: class N is declared twice"),
-        ("ROOT = A\nROOT A 1\n", "r.txt:1: ROOT cannot be part of a class"),
-        ("N = ROOT A\nN A 1\n", "r.txt:1: ROOT cannot be part of a class"),
+        "",
+        "# only a comment\n",
+        "ROOT VERB\n",
+        "ROOT VERB 0.5 0.5\n",
+        "\nROOT VERB half\n",
+        "ROOT VERB -1\n",
+        "ROOT VERB nan\n",
+        "ROOT VERB inf\n",
+        "VERB ROOT 1\n",
+        "ROOT VERB 1\n# x\nROOT VERB 2\n",
+        "N = NOUN PROPN\nROOT N 1\nROOT PROPN 2\n",
+        "N = \nROOT N 1\n",
+        "N = A\nN = B\nROOT N 1\n",
+        "ROOT = A\nROOT A 1\n",
+        "N = ROOT A\nN A 1\n",
     ],
 )
-def test_faults_are_named_with_file_and_line(text, message):
+def test_faults_are_named_with_file_and_line(text, wording: Wording):
     with pytest.raises(ConfigError) as caught:
         parse_rules(text, "r.txt")
-    assert message in str(caught.value)
+    wording.check(caught.value)
 
 
-def test_all_faults_are_told_at_once_in_the_order_of_lines():
+def test_all_faults_are_told_at_once_in_the_order_of_lines(wording: Wording):
     table = "[a] (a)\nrule strength = 1\nA B far\nA C 1\nshort arcs = -5\nA C 1\n"
     with pytest.raises(ConfigError) as caught:
         parse_rules(table, "r.txt")
-    assert str(caught.value).split("\n") == [
-        "r.txt:3: weight must be a number (found far)",
-        "r.txt:5: 'short arcs' must be 0 or more (found -5)",
-        "r.txt:6: A>C is already matched by the rule in line 4; change line 4, or write 'except A C 1'",
-    ]
+    wording.check(str(caught.value).split("\n"))
     with pytest.raises(ConfigError) as caught:
         parse_rules("A B\n" * 30, "r.txt")
-    assert str(caught.value).split("\n")[19:] == [
-        "r.txt:20: expected head tag, dependent tag and expectation, found 2 columns",
-        "r.txt: 10 more faults",
-    ]
+    wording.check(str(caught.value).split("\n")[19:])
 
 
-def test_a_doubled_rule_is_told_with_its_remedy():
+def test_a_doubled_rule_is_told_with_its_remedy(wording: Wording):
     table = "[a] (a)\nrule strength = 1\nN += M\nV N 1\nV M .5 left\n"
-    remedy = "change line 4, or write 'except V M 0.5 left'"
-    with pytest.raises(
-        ConfigError, match=f"r.txt:5: V>M is already matched by the rule in line 4; {remedy}$"
-    ):
+    with wording.raises(ConfigError):
         parse_rules(table, "r.txt")
     assert parse_rules(table.replace("V M .5", "except V M .5"), "r.txt").table.exceptions

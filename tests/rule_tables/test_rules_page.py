@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from wording import Wording
 
 from dynet_vdgi.rule_tables.facts import parse_facts
 from dynet_vdgi.rule_tables.measures import MEASURES, TOLD
@@ -32,10 +33,10 @@ def test_examples_are_facts(text):
     assert len(parse_facts(text, load_rules(rules_path("best")))) == 5
 
 
-def test_an_explanation_is_shown():
+def test_an_explanation_is_shown(wording: Wording):
     """What it prints is compared in test_docs.py."""
     (shown,) = examples("console")
-    assert shown.startswith("$ vdgi rules explain resources/demo/")
+    wording.check(shown.split("\n")[0])
     assert "\n  [edge statistics] " in shown
     assert "\n  sum " in shown
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from wording import Wording
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.rule_tables.rules import RuleSet, load_rules, parse_rules
@@ -31,12 +32,12 @@ def test_a_sound_text_gives_no_warning(best: RuleSet) -> None:
     ],
 )
 def test_tags_that_no_rule_mentions_share_one_warning(
-    best: RuleSet, counts: dict[str, int], end: str
+    best: RuleSet, counts: dict[str, int], end: str, wording: Wording
 ) -> None:
     (line,) = tag_warnings(counts, best)
-    assert line == f"no rule mentions these tags of the text: {end}"
+    wording.check(line)
     (line,) = tag_warnings(TEXT, parse_rules("ROOT VERB 1\nVERB NOUN 1"))
-    assert line == "no rule mentions these tags of the text: DET ADJ CCONJ (300 words, 33.3 %)"
+    wording.check(line)
 
 
 def test_tags_of_another_tag_set_are_no_typos() -> None:
@@ -55,49 +56,42 @@ def test_the_tables_that_come_along_have_no_unknown_tag(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "tag", "meant"),
+    ("old", "new"),
     [
-        ("VERB NOUN 1", "VREB NOUN 1", "VREB", "VERB"),
-        ("CONJ CCONJ DET PART", "CONJ CCNJ DET PART", "CCNJ", "CCONJ"),
-        ("NOUN += PROPN", "NUON += PROPN", "NUON", "NOUN"),
-        ("NOUN PROPN PRON | VERB | ADJ", "NOUN PROPN PRON | VERB | ADJX", "ADJX", "ADJ"),
-        ("except NOUN  CONJ  0 left", "except NONU  CONJ  0 left", "NONU", "NOUN"),
+        ("VERB NOUN 1", "VREB NOUN 1"),
+        ("CONJ CCONJ DET PART", "CONJ CCNJ DET PART"),
+        ("NOUN += PROPN", "NUON += PROPN"),
+        ("NOUN PROPN PRON | VERB | ADJ", "NOUN PROPN PRON | VERB | ADJX"),
+        ("except NOUN  CONJ  0 left", "except NONU  CONJ  0 left"),
     ],
 )
-def test_typos_in_a_table_are_told(best: RuleSet, old: str, new: str, tag: str, meant: str) -> None:
+def test_typos_in_a_table_are_told(best: RuleSet, old: str, new: str, wording: Wording) -> None:
     text = best.text.replace(old, new, 1)
     assert text != best.text
     (line,) = unknown_tags(parse_rules(text), TEXT)
-    number = next(number for number, line in enumerate(text.split("\n"), 1) if new in line)
-    unknown = f"{tag} (line {number}; did you mean '{meant}'?)"
-    assert line == f"rules: neither tags of UD nor of the text: {unknown}"
+    wording.check(line)
 
 
-def test_plus_and_equals_in_the_wrong_order(best: RuleSet) -> None:
+def test_plus_and_equals_in_the_wrong_order(best: RuleSet, wording: Wording) -> None:
     text = best.text.replace("NOUN += PROPN", "NOUN =+ PROPN", 1)
-    number = text[: text.index("=+")].count("\n") + 1
     with pytest.raises(ConfigError) as caught:
         parse_rules(text, "my.txt")
-    assert (
-        str(caught.value) == f"my.txt:{number}: =+ is not understood; did you mean 'NOUN += PROPN'?"
-    )
-    with pytest.raises(ConfigError, match=r"did you mean 'A \+= B'"):
+    wording.check(caught.value)
+    with wording.raises(ConfigError):
         parse_rules("A =+ B\nROOT A 1")
 
 
-def test_of_thousands_of_tags_only_some_are_named(best: RuleSet) -> None:
+def test_of_thousands_of_tags_only_some_are_named(best: RuleSet, wording: Wording) -> None:
     counts = {f"t{k}": 1 for k in range(10_000)}
     (line,) = tag_warnings({**counts, **{tag.lower(): 9 for tag in best.mentioned_tags()}}, best)
     assert len(line) < 5_000
     assert " more (" in line
     (line,) = unknown_to_model({**counts, "X": 2})
     assert line.startswith("tags X t0 t1 t10 ")
-    assert " and 9,981 more (10,002 words) are unknown to the model and were ignored; " in line
+    wording.check(line)
     assert unknown_to_model({}) == []
     (line,) = unknown_tags(parse_rules("".join(f"T{k} NOUN 1\n" for k in range(300))), counts)
-    assert line.startswith(
-        "rules: neither tags of UD nor of the text: T0 (line 1), T1 (line 2), T10 (line 11)"
-    )
+    wording.check(line)
     assert line.endswith(", and 280 more")
 
 
@@ -109,8 +103,6 @@ def test_of_thousands_of_tags_only_some_are_named(best: RuleSet) -> None:
         f"[rules] (a)\nrule strength = 1\nMANY = {' '.join(f'T{k}' for k in range(501))}\nMANY NOUN 1",
     ],
 )
-def test_rules_for_thousands_of_tags_are_refused(text: str) -> None:
-    with pytest.raises(
-        ConfigError, match=r"my.txt: rules for \d+ tags \(if that is right, .*tags=\d+\)"
-    ):
+def test_rules_for_thousands_of_tags_are_refused(text: str, wording: Wording) -> None:
+    with wording.raises(ConfigError):
         parse_rules(text, "my.txt")

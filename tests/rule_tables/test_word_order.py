@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ModelError
@@ -29,12 +30,12 @@ def test_edges_are_counted_in_sentences_of_two_words_or_more():
 
 
 @pytest.mark.parametrize("counts", [{"NOUN": -1}, {"NOUN": "1"}, {"NOUN": float("nan")}])
-def test_counts_of_a_model_file_are_checked(counts):
+def test_counts_of_a_model_file_are_checked(counts, wording: Wording):
     """A damaged file that said -1 ended in a division by zero."""
     stored = Text(Statistics.measure([["NOUN", "VERB"]])).to_json()
     assert Text.from_json(stored).order.last == {"VERB": 1}
     stored["order"]["last"] = counts
-    with pytest.raises(ModelError, match="what the model says of its text is damaged"):
+    with wording.raises(ModelError):
         Text.from_json(stored)
 
 

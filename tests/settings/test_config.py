@@ -3,34 +3,21 @@ back."""
 
 from __future__ import annotations
 
-import re
-import sys
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.settings import registry
 from dynet_vdgi.settings.presets import from_toml, load_settings, merge
 from dynet_vdgi.settings.registry import RECIPES, TEACHERS
 from dynet_vdgi.settings.settings import Section, Settings, TeacherSettings, leaves
 from dynet_vdgi.settings.values import every_setting, from_dict, hints_of
 
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
-
-SOURCES = "\n".join(
-    path.read_text(encoding="utf-8")
-    for path in sorted(Path(registry.__file__).parents[1].rglob("*.py"))
-    if path.name not in ("config.py", "config_checks.py")
-)
 EVERY = [(place.section, place.key, place.kind, place.recipes[0]) for place in every_setting()]
 
 
@@ -47,111 +34,65 @@ def message_of(*assignments: str, preset: str = "fixed-lambda") -> str:
     return str(caught.value)
 
 
-def test_training_must_end() -> None:
-    message = (
-        "config: 'train.updates' and 'train.epochs' cannot both be 0, unless 'finetune' has updates "
-        "or epochs: nothing would be trained"
-    )
-    assert message_of("train.updates=0") == message
+def test_training_must_end(wording: Wording) -> None:
+    wording.check(message_of("train.updates=0"))
     settings = load_settings("fixed-lambda", ["train.updates=0", "train.epochs=3"])
     assert settings.train.epochs == 3  # all assignments count at once
     assert load_settings("best", ["parser.epochs=1"]).recipe == "taught"  # which has no updates
 
 
-A_LIST = 'must be a list of any of feats, xpos, forms, punctuation, such as ["feats"]'
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        "train.lrate=1",
+        "train.momentum=1",
+        "trian.lr=1",
+        "qqq.lr=1",
+        "train.lr.x=1",
+        "train.lr",
+        "lr=1",
+        "train.=1",
+        "train.epochs=1.5",
+        "train.epochs=true",
+        "train.epochs=three",
+        "train.lr=false",
+        "train.lr=fast",
+        "parser.mask_illegal=1",
+        "parser.mask_illegal=True",
+        "rules=3",
+        "seed=x",
+        "seed=-1",
+        "seed.x=1",
+        "train.epochs=-1",
+        "train.lr=-0.1",
+        "train.lr=inf",
+        "parser.forget_bias=nan",
+        "parser.encoder_dropout=1",
+        "train.select=lst",
+        "data.ignore=forms",
+        "data.ignore=['feat']",
+        "data.ignore=[1]",
+        "data.protocol=x",
+        "rules=\udcff.txt",
+        "recipe=3",
+        "recipe=tought",
+        "parser.log2_buckets=3",
+    ],
+)
+def test_faults_in_assignments(assignment: str, wording: Wording) -> None:
+    wording.check(message_of(assignment))
 
 
 @pytest.mark.parametrize(
-    ("assignment", "message"),
+    "assignments",
     [
-        ("train.lrate=1", "config: no key 'train.lrate'; did you mean 'train.lr'?"),
-        ("train.momentum=1", "config: no key 'train.momentum'; did you mean 'posterior.momentum'?"),
-        ("trian.lr=1", "config: no section 'trian'; did you mean 'train'?"),
-        ("qqq.lr=1", "config: no section 'qqq'"),
-        ("train.lr.x=1", "config: no key 'train.lr.x'; did you mean 'train.lr'?"),
-        (
-            "train.lr",
-            "config: cannot read 'train.lr'; write section.key=value, as in parser.epochs=5",
-        ),
-        ("lr=1", "config: cannot read 'lr=1'; write section.key=value, as in parser.epochs=5"),
-        (
-            "train.=1",
-            "config: cannot read 'train.=1'; write section.key=value, as in parser.epochs=5",
-        ),
-        ("train.epochs=1.5", "config: 'train.epochs' must be a whole number, not 1.5"),
-        ("train.epochs=true", "config: 'train.epochs' must be a whole number, not True"),
-        ("train.epochs=three", "config: 'train.epochs' must be a whole number, not 'three'"),
-        ("train.lr=false", "config: 'train.lr' must be a number, not False"),
-        ("train.lr=fast", "config: 'train.lr' must be a number, not 'fast'"),
-        ("parser.mask_illegal=1", "config: 'parser.mask_illegal' must be true or false, not 1"),
-        (
-            "parser.mask_illegal=True",
-            "config: 'parser.mask_illegal' must be true or false, not 'True'",
-        ),
-        ("rules=3", "config: 'rules' must be a text, not 3"),
-        ("seed=x", "config: 'seed' must be a whole number, not 'x'"),
-        ("seed=-1", "config: 'seed' must be from 0 to 9223372036854775807, not -1"),
-        ("seed.x=1", "config: 'seed' is a key, not a section; write seed = ..."),
-        ("train.epochs=-1", "config: 'train.epochs' must be at least 0, not -1"),
-        ("train.lr=-0.1", "config: 'train.lr' must be at least 0, not -0.1"),
-        ("train.lr=inf", "config: 'train.lr' must be a finite number, not inf"),
-        ("parser.forget_bias=nan", "config: 'parser.forget_bias' must be a finite number, not nan"),
-        (
-            "parser.encoder_dropout=1",
-            "config: 'parser.encoder_dropout' must be from 0 to 0.99, not 1",
-        ),
-        (
-            "train.select=lst",
-            "config: 'train.select' must be one of last, dev, not 'lst'; did you mean 'last'?",
-        ),
-        ("data.ignore=forms", f"config: 'data.ignore' {A_LIST}, not 'forms'"),
-        (
-            "data.ignore=['feat']",
-            f"config: 'data.ignore' {A_LIST}, not ['feat']; did you mean 'feats'?",
-        ),
-        ("data.ignore=[1]", f"config: 'data.ignore' {A_LIST}, not [1]"),
-        (
-            "data.protocol=x",
-            "config: 'data.protocol' must be one of standard, as_released, not 'x'",
-        ),
-        ("rules=\udcff.txt", "config: 'rules' must be a text in UTF-8, not '\\udcff.txt'"),
-        ("recipe=3", "config: 'recipe' must be a text, not 3"),
-        (
-            "recipe=tought",
-            "config: 'recipe' must be one of taught, few-trees, neural, universal, not 'tought'; "
-            "did you mean 'taught'?",
-        ),
-        (
-            "parser.log2_buckets=3",
-            "config: 'parser.log2_buckets' is for recipe=taught or recipe=few-trees, and recipe is neural; "
-            "try --preset best",
-        ),
+        "teacher.kind=dmw",
+        "teacher.kind=3",
+        "teacher.kind=none teacher.iterations=3",
     ],
 )
-def test_faults_in_assignments(assignment: str, message: str) -> None:
-    assert message_of(assignment) == message
-
-
-KINDS = "none, dmv, universal, rf, convex-mst, hdp-dep, lc-dmv"
-
-
-@pytest.mark.parametrize(
-    ("assignments", "message"),
-    [
-        (
-            "teacher.kind=dmw",
-            f"'teacher.kind' must be one of {KINDS}, not 'dmw'; did you mean 'dmv'?",
-        ),
-        ("teacher.kind=3", "'teacher.kind' must be a text, not 3"),
-        (
-            "teacher.kind=none teacher.iterations=3",
-            "'teacher.iterations' is for teacher.kind=dmv or teacher.kind=rf or teacher.kind=convex-mst or "
-            "teacher.kind=hdp-dep or teacher.kind=lc-dmv, and teacher.kind is none",
-        ),
-    ],
-)
-def test_faults_in_a_teacher(assignments: str, message: str) -> None:
-    assert message_of(*assignments.split(), preset="best") == f"config: {message}"
+def test_faults_in_a_teacher(assignments: str, wording: Wording) -> None:
+    wording.check(message_of(*assignments.split(), preset="best"))
 
 
 @pytest.mark.parametrize(
@@ -263,10 +204,9 @@ def test_settings_survive_toml(values: dict[str, Any]) -> None:
         assert name not in kept or kept[name] == value
 
 
-def test_every_setting_is_read_somewhere_and_refuses_what_is_of_another_type() -> None:
+def test_every_setting_refuses_what_is_of_another_type() -> None:
     for section, key, kind, recipe in EVERY:
         name = f"{section}.{key}".lstrip(".")
-        assert re.search(rf"\.{key}\b(?!\s*=[^=])", SOURCES), name
         hint, bounds = hint_of(key, kind)
         if hint in (int, float) and key != "forget_bias":
             default = next(

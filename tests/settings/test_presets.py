@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.rivals.lc_dmv import LcDmvSettings
@@ -86,26 +87,26 @@ def test_preset_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    "content",
     [
-        (None, "cannot read the preset: No such file"),
-        (b"lr = ", "not a TOML file: "),
-        (b"\xff\xfe", "cannot read the preset: not UTF-8 text"),
-        (b"data = 3", "config: 'data' is a section, not a key; write 'data.NAME'"),
-        (b"[trane]\nlr = 1", "config: no section 'trane'; did you mean 'train'?"),
-        (b"[teacher]\nsmoothing = [1]", r"config: 'teacher.smoothing' must be a number, not \[1\]"),
-        (b"[[data]]\nmax_len = 1", "config: 'data' is a section, not a key"),
-        (b"[train]\nlr = 1", "config: 'train.lr' is for recipe=neural, and recipe is taught"),
-        (b"base = 3", "base must be the name of a preset, not 3"),
+        None,
+        b"lr = ",
+        b"\xff\xfe",
+        b"data = 3",
+        b"[trane]\nlr = 1",
+        b"[teacher]\nsmoothing = [1]",
+        b"[[data]]\nmax_len = 1",
+        b"[train]\nlr = 1",
+        b"base = 3",
     ],
 )
 def test_faults_in_a_preset_name_the_file(
-    tmp_path: Path, content: bytes | None, message: str
+    tmp_path: Path, content: bytes | None, wording: Wording
 ) -> None:
     path = tmp_path / "mine.toml"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ConfigError, match=re.escape(str(path)) + ": " + message):
+    with wording.raises(ConfigError):
         load_settings(str(path))
 
 
@@ -131,13 +132,12 @@ def test_a_base_lies_beside_the_file_that_names_it(
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "b"], ["a", "b", "c"]])
-def test_bases_that_go_round_in_a_circle(tmp_path: Path, names: list[str]) -> None:
+def test_bases_that_go_round_in_a_circle(
+    tmp_path: Path, names: list[str], wording: Wording
+) -> None:
     for name, base in zip(names, [*names[1:], names[0]]):
         written(tmp_path, name, f'base = "{base}.toml"\n')
-    assert (
-        message_of(str(tmp_path / "a.toml"))
-        == f"{tmp_path / 'a.toml'}: its base leads back to itself"
-    )
+    wording.check(message_of(str(tmp_path / "a.toml")))
 
 
 def test_later_presets_win_and_leave_the_rest() -> None:
@@ -195,32 +195,23 @@ def test_a_new_kind_of_parser_drops_what_was_said_of_the_old_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "assignment", "reason"),
+    ("preset", "assignment"),
     [
-        (
-            "fixed-lambda",
-            "words.min_freq=3",
-            "the parser sees tags only; set parser.word_dim, to 80 for example",
-        ),
-        (
-            "fixed-lambda",
-            "parser.vector_dim=3",
-            "the parser sees tags only; set parser.word_dim, to 80 for example",
-        ),
-        ("fixed-lambda", "finetune.lr=1", "there is no fine-tuning; set finetune.updates"),
-        ("paper", "language_model.lr=1", "it is for finetune.score=rl-bl"),
-        ("fixed-lambda", "posterior.epsilon=1", "posterior.dynamics=fixed does without it"),
-        ("as_released", "posterior.strength=1", "posterior.dynamics=released does without it"),
+        ("fixed-lambda", "words.min_freq=3"),
+        ("fixed-lambda", "parser.vector_dim=3"),
+        ("fixed-lambda", "finetune.lr=1"),
+        ("paper", "language_model.lr=1"),
+        ("fixed-lambda", "posterior.epsilon=1"),
+        ("as_released", "posterior.strength=1"),
     ],
 )
 def test_what_would_have_no_effect_is_refused(
-    tmp_path: Path, preset: str, assignment: str, reason: str
+    tmp_path: Path, preset: str, assignment: str, wording: Wording
 ) -> None:
     name, _, value = assignment.partition("=")
-    message = f"config: '{name}' would have no effect: {reason}"
-    assert message_of(preset, assignment) == message
+    message = message_of(preset, assignment)
+    wording.check(message)
     section, _, key = name.partition(".")
-    value = value if value.isdigit() else f'"{value}"'
     path = written(tmp_path, "layer", f'base = "{preset}"\n[{section}]\n{key} = {value}\n')
     assert message_of(path) == f"{path}: {message}"
     with pytest.raises(ConfigError, match=re.escape(message)):
@@ -270,26 +261,26 @@ def test_rules_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    "line",
     [
-        ("x = " + "{a" * 999, "not a TOML file"),
-        ("x = " + "[" * 2_999 + "]" * 2_999, "nested too deep"),
-        ("seed = 0x" + "f" * 5_000, "not a TOML file"),
-        ("x = [1, [0o" + "7" * 5_000 + "]]", "not a TOML file"),
+        "x = " + "{a" * 999,
+        "x = " + "[" * 2_999 + "]" * 2_999,
+        "seed = 0x" + "f" * 5_000,
+        "x = [1, [0o" + "7" * 5_000 + "]]",
     ],
 )
 def test_what_toml_nests_too_deep_or_cannot_count_is_refused(
-    line: str, why: str, tmp_path: Path
+    line: str, wording: Wording, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.toml"
     path.write_text(line, encoding="utf-8")
     for read in (lambda: read_toml(path, "preset"), lambda: from_toml(line, "settings.toml")):
-        with pytest.raises(ConfigError, match=re.escape(why)) as caught:
+        with wording.raises(ConfigError) as caught:
             read()
         assert len(str(caught.value)) < 300
 
 
-def test_settings_of_a_model_are_no_longer_than_they_can_be() -> None:
+def test_settings_of_a_model_are_no_longer_than_they_can_be(wording: Wording) -> None:
     """Python's reader keeps all beginnings of a dotted key: of a long one, gigabytes."""
-    with pytest.raises(ConfigError, match="settings.toml: of more than 10000 characters"):
+    with wording.raises(ConfigError):
         from_toml("a" + ".a" * 9_999 + " = 1", "settings.toml")

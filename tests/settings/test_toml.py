@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from shell import ROOT
+from wording import Wording
 
 from dynet_vdgi.errors import ConfigError
 from dynet_vdgi.experiments import plan
@@ -36,22 +36,22 @@ def read(text: str, name: str, tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize(
-    ("line", "why"),
+    "line",
     [
-        ("a" + ".a" * 9_999 + " = 1", "a key of more than 20 parts (at line 3)"),
-        ("[a" + ' . "b"' * 9_999 + "]", "a key of more than 20 parts (at line 3)"),
-        ("[[a" + ".b" * 9_999 + "]]", "a key of more than 20 parts (at line 3)"),
-        ("x = { a" + ".'b'" * 9_999 + " = 1}", "a key of more than 20 parts (at line 3)"),
-        ("c = '''''' \na" + ".a" * 9_999 + " = 1", "a key of more than 20 parts (at line 4)"),
-        ("x = 1\n" * 200_000, "it has more than 1000000 characters"),
+        "a" + ".a" * 9_999 + " = 1",
+        "[a" + ' . "b"' * 9_999 + "]",
+        "[[a" + ".b" * 9_999 + "]]",
+        "x = { a" + ".'b'" * 9_999 + " = 1}",
+        "c = '''''' \na" + ".a" * 9_999 + " = 1",
+        "x = 1\n" * 200_000,
     ],
 )
 def test_keys_of_thousands_of_parts_are_refused_before_they_are_read(
-    name: str, line: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, line: str, wording: Wording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Python's reader keeps all beginnings of a key: of 80 kB, six gigabytes."""
     monkeypatch.setattr(toml.tomllib, "loads", pytest.fail)
-    assert why in read(f"# a\n'b' = 1\n{line}\n", name, tmp_path)
+    wording.check(read(f"# a\n'b' = 1\n{line}\n", name, tmp_path))
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -62,8 +62,10 @@ def test_keys_of_thousands_of_parts_are_refused_before_they_are_read(
         "x = " + "{a = " * 9_999 + "1" + "}" * 9_999,
     ],
 )
-def test_deep_arrays_and_tables_are_refused(name: str, line: str, tmp_path: Path) -> None:
-    assert "nested too deep" in read(line, name, tmp_path)
+def test_deep_arrays_and_tables_are_refused(
+    name: str, line: str, tmp_path: Path, wording: Wording
+) -> None:
+    wording.check(read(line, name, tmp_path))
 
 
 HOSTILE = (
@@ -101,16 +103,18 @@ def test_dots_in_texts_and_comments_are_no_keys(tmp_path: Path) -> None:
     }
 
 
-def test_the_limit_of_a_file_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_a_file_can_be_raised(
+    monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     text = "x = '" + "a" * 1_000_000 + "'"
-    with pytest.raises(ValueError, match=re.escape("raise the limit: VDGI_LIMITS=toml=2000000")):
+    with wording.raises(ValueError):
         toml.loads(text)
     monkeypatch.setenv("VDGI_LIMITS", "toml=2000000")
     assert len(toml.loads(text)["x"]) == 1_000_000
 
 
-def test_saved_settings_have_the_same_reader() -> None:
-    with pytest.raises(ConfigError, match="a key of more than 20 parts"):
+def test_saved_settings_have_the_same_reader(wording: Wording) -> None:
+    with wording.raises(ConfigError):
         from_toml("a" + ".a" * 999 + " = 1", "settings.toml")
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wording import Wording
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.errors import DataError, UsageError
@@ -65,47 +66,48 @@ def fault_of(path: Path | str) -> str:
     return str(caught.value).replace(f"{folder}/", "") if folder else str(caught.value)
 
 
-def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     (tmp_path / "eu-ud-train.conllu").touch()
     folder = tmp_path / "folder"
     folder.mkdir()
     monkeypatch.chdir(tmp_path)
-    assert (
-        fault_of("eu-train.conllu")
-        == "eu-train.conllu: no such file (did you mean 'eu-ud-train.conllu'?)"
-    )
-    assert fault_of(folder / "x") == "x: no such file"
-    assert fault_of(tmp_path / "no" / "x").startswith("x: no such file (there is no directory ")
-    assert fault_of(folder) == "folder: this is a directory (name the files in it)"
-    assert fault_of("a\0b") == "a\0b: cannot be opened: embedded null byte"
-    assert fault_of("x" * 300).endswith(": cannot be opened: File name too long")
+    wording.check(fault_of("eu-train.conllu"))
+    wording.check(fault_of(folder / "x"))
+    wording.check(fault_of(tmp_path / "no" / "x"))
+    wording.check(fault_of(folder))
+    wording.check(fault_of("a\x00b"))
+    wording.check(fault_of("x" * 300))
 
 
 @pytest.mark.parametrize("before", [1, 100_000])
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-def test_the_first_undecodable_byte_is_found(before: int, name: str, tmp_path: Path) -> None:
+def test_the_first_undecodable_byte_is_found(
+    before: int, name: str, tmp_path: Path, wording: Wording
+) -> None:
     content = b"wort\n" * before + b"gr\xfcn\n" + b"wort\n" * 3000
     path = tmp_path / name
     path.write_bytes(gzip.compress(content, 1, mtime=0) if name.endswith(".gz") else content)
-    assert fault_of(path) == f"{name}:{before + 1}: byte 0xfc is not UTF-8 (save the file as UTF-8)"
+    wording.check(fault_of(path))
 
 
 @pytest.mark.parametrize("length", [8190, 8191, 8192, 20_000])
-def test_a_character_cut_off_at_the_end(length: int, tmp_path: Path) -> None:
+def test_a_character_cut_off_at_the_end(length: int, tmp_path: Path, wording: Wording) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"\n" * length + "€".encode()[:2])
-    assert fault_of(path) == f"a.txt:{length + 1}: byte 0xe2 is not UTF-8 (the file was cut off?)"
+    wording.check(fault_of(path))
 
 
-def test_damaged_gz(tmp_path: Path) -> None:
+def test_damaged_gz(tmp_path: Path, wording: Wording) -> None:
     path = tmp_path / "a.gz"
     good = gzip.compress("".join(f"{i * i}\n" for i in range(50_000)).encode(), mtime=0)
     path.write_bytes(good[: len(good) // 2])
-    assert "corrupt gzip data: Compressed file ended before" in fault_of(path)
+    wording.check(fault_of(path))
     path.write_bytes(b"plain text\n")
-    assert fault_of(path).startswith("a.gz:1: corrupt gzip data: Not a gzipped file")
+    wording.check(fault_of(path))
     path.write_bytes(good[:20] + bytes(byte ^ 0x5A for byte in good[20:]))
-    assert fault_of(path).endswith(" (the file is damaged or was cut off)")
+    wording.check(fault_of(path))
 
 
 # Writing
@@ -159,7 +161,7 @@ def test_a_failing_block_changes_nothing(
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_a_full_disk_changes_nothing(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -167,9 +169,7 @@ def test_a_full_disk_changes_nothing(
     path = tmp_path / name
     path.write_bytes(b"old\n")
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(
-        UsageError, match=r"a\.txt.*: No space left on device; what was there before is as"
-    ):
+    with wording.raises(UsageError):
         written_to(path)
     assert path.read_bytes() == b"old\n"
     assert names_in(tmp_path) == [name]
@@ -247,21 +247,21 @@ def test_expand_sorts_within_patterns_and_keeps_the_order_of_arguments(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "message"),
+    "pattern",
     [
-        ("eu-train.conllu", "no such file: 'eu-train.conllu' (did you mean 'eu-ud-train.conllu'?)"),
-        ("sub/eu.txt", "no such file: 'sub/eu.txt' (did you mean 'sub/eus.txt'?)"),
-        ("zzz", "no such file: 'zzz'"),
-        ("none/zzz", "no such file: 'none/zzz' (there is no directory 'none')"),
-        ("eu-ud-*.conll", "no file matches 'eu-ud-*.conll' (did you mean 'eu-ud-train.conllu'?)"),
-        ("sub", "'sub' is a directory (name the files in it)"),
-        ("su[b]", "no file matches 'su[b]' (did you mean 'sub'?)"),
-        ("", "no such file: ''"),
-        ("a\0b", "no such file: 'a\\x00b'"),
+        "eu-train.conllu",
+        "sub/eu.txt",
+        "zzz",
+        "none/zzz",
+        "eu-ud-*.conll",
+        "sub",
+        "su[b]",
+        "",
+        "a\0b",
     ],
 )
 def test_expand_names_what_is_missing(
-    pattern: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pattern: str, wording: Wording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("sub").mkdir()
@@ -269,7 +269,7 @@ def test_expand_names_what_is_missing(
         Path(name).touch()
     with pytest.raises(UsageError) as caught:
         expand([pattern])
-    assert str(caught.value) == message
+    wording.check(caught.value)
 
 
 def test_files_that_are_no_text_are_told_what_they_are(tmp_path: Path) -> None:

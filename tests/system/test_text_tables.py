@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from wording import Wording
 
 from dynet_vdgi.system.text_tables import TextTable, aligned, columns
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=6)
 
 
-def test_columns_of_equal_width() -> None:
+def test_columns_of_equal_width(wording: Wording) -> None:
     rows = [["DDA", "<=10", "all"], ["日本", "71.0", "9.5"], ["e\u0301a", "-", "100.0"]]
     assert aligned(rows).splitlines() == [
         "DDA   <=10    all",
         "日本  71.0    9.5",
         "e\u0301a       -  100.0",
     ]
-    assert aligned([["model", "a"], ["preset", "best"]], left=2) == "model   a\npreset  best"
+    wording.check(aligned([["model", "a"], ["preset", "best"]], left=2))
 
 
 @given(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import tiny
 from shell import ROOT, last_line, names_in
+from wording import Wording
 
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import model_file
@@ -49,13 +50,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_finished_run_is_kept_and_that_is_said(
-    finished: Path, caplog: pytest.LogCaptureFixture
+    finished: Path, caplog: pytest.LogCaptureFixture, wording: Wording
 ) -> None:
     before = contents(finished)
     assert sorted(before) == ["log.jsonl", "model.vdgi", "settings.toml"]
     with caplog.at_level(logging.INFO, "dynet_vdgi"):
         model = trained(finished, resume=True)
-    assert caplog.messages[-1] == f"{finished / 'run'}: finished already, nothing to do"
+    wording.check(caplog.messages[-1])
     assert contents(finished) == before
     kept = model_file.load(finished / "run" / "model.vdgi")
     assert tiny.same_arrays(model.parameters, kept.parameters)
@@ -73,26 +74,23 @@ def refusal(folder: Path, changes: dict[str, Any] | None = None) -> str:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    "changes",
     [
-        ({"seed": 2}, "settings (seed was 1, now 2)"),
-        (
-            {"teacher": {"iterations": 3, "valence_iterations": 1}},
-            "settings (teacher.iterations was 2, now 3)",
-        ),
-        ({"parser": {"log2_buckets": 9}}, "settings (parser.log2_buckets was 8, now 9)"),
-        ({"teacher": {"kind": "lc-dmv"}}, "teacher.kind was dmv, now lc-dmv"),
+        {"seed": 2},
+        {"teacher": {"iterations": 3, "valence_iterations": 1}},
+        {"parser": {"log2_buckets": 9}},
+        {"teacher": {"kind": "lc-dmv"}},
     ],
 )
 def test_other_settings_are_refused_by_name(
-    finished: Path, changes: dict[str, Any], told: str
+    finished: Path, changes: dict[str, Any], wording: Wording
 ) -> None:
-    assert told in refusal(finished, changes)
+    wording.check(refusal(finished, changes))
 
 
-def test_other_rules_under_the_same_name_are_refused(finished: Path) -> None:
+def test_other_rules_under_the_same_name_are_refused(finished: Path, wording: Wording) -> None:
     (finished / "rules.txt").write_text("ROOT NOUN 0.5\n", encoding="utf-8")
-    assert " its rules differ from those asked for now" in refusal(finished)
+    wording.check(refusal(finished))
 
 
 def test_a_folder_without_a_model_is_begun(finished: Path) -> None:
@@ -144,7 +142,7 @@ def test_the_recommended_recipe_does_without_dynet(folder: Path) -> None:
     assert model_file.load("run/model.vdgi").provenance.dynet is None
 
 
-def test_the_neural_parser_needs_dynet_and_says_so(folder: Path) -> None:
+def test_the_neural_parser_needs_dynet_and_says_so(folder: Path, wording: Wording) -> None:
     tiny.write(Path("train.conllu"), 60)
     line = "train --train train.conllu --preset fixed-lambda --set train.updates=1 --out run"
     code = "import sys; sys.modules['dynet'] = None; from dynet_vdgi.cli import main; "
@@ -155,7 +153,5 @@ def test_the_neural_parser_needs_dynet_and_says_so(folder: Path) -> None:
     assert result.returncode == 1
     message = "the neural parser is trained with DyNet, which cannot be imported ("
     assert last_line(result.stderr).startswith(message)
-    assert last_line(result.stderr).endswith(
-        "pip install dyNET38, or train a perceptron, as --preset best does"
-    )
+    wording.check(last_line(result.stderr))
     assert "bug" not in result.stderr

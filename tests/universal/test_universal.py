@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import universal_toys as universal
 from shell import finished
+from wording import Wording
 
 import dynet_vdgi
 from dynet_vdgi.conllu import reading
@@ -86,7 +87,9 @@ def test_measures_survive_the_file(tmp_path, parser, sentences):
     assert again.parse_all(sentences) == measured.parse_all(sentences)
 
 
-def test_few_sentences_without_a_measured_text_get_one_warning(parser, sentences, caplog):
+def test_few_sentences_without_a_measured_text_get_one_warning(
+    parser, sentences, caplog, wording: Wording
+):
     first = sentences[0]
     list(parser.pipe([]))
     for _ in range(2):
@@ -95,7 +98,7 @@ def test_few_sentences_without_a_measured_text_get_one_warning(parser, sentences
         list(parser.pipe([first]))
     (message,) = caplog.messages
     assert message.startswith("only 1 sentence, ")
-    assert message.endswith("`Parser.adapted` or, in spaCy, `text`")
+    wording.check(message)
     caplog.clear()
     many = Parser(universal.model())
     list(many.pipe(sentences))
@@ -104,28 +107,28 @@ def test_few_sentences_without_a_measured_text_get_one_warning(parser, sentences
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "message"),
+    ("name", "change"),
     [
-        ("universal/arc.head", lambda a: a[:, :-1], "arc.head"),
-        ("universal/relation.out", lambda a: a[:-1], "relation.out"),
-        ("universal/lstm1.backward.bias", lambda a: a[:-1], "lstm1.backward.bias"),
-        ("universal/straight.pairs", lambda a: a[:-1], "straight.pairs"),
-        ("universal/known", lambda a: a[:-1], "names are damaged"),
-        ("universal/features", lambda a: a[:, :-1], "features"),
-        ("universal/mean", lambda a: a[:-1], "mean"),
-        ("universal/scale", lambda a: 0 * a, "not positive"),
-        ("universal/tag", lambda a: a[0], "missing or flat"),
-        ("universal/root", None, "root"),
-        ("universal/scale", None, "missing or flat: 'scale'"),
-        ("text/numbers", lambda a: a[:-1], "shapes"),
-        ("text/pairs", lambda a: a[:-1], "shapes"),
-        ("text/bands", lambda a: a + 100, "shapes"),
-        ("text/bands", lambda a: a[:-1], "shapes"),
-        ("text/forms", lambda a: a[1:], "names are damaged"),
-        ("text/size", None, "missing size"),
+        ("universal/arc.head", lambda a: a[:, :-1]),
+        ("universal/relation.out", lambda a: a[:-1]),
+        ("universal/lstm1.backward.bias", lambda a: a[:-1]),
+        ("universal/straight.pairs", lambda a: a[:-1]),
+        ("universal/known", lambda a: a[:-1]),
+        ("universal/features", lambda a: a[:, :-1]),
+        ("universal/mean", lambda a: a[:-1]),
+        ("universal/scale", lambda a: 0 * a),
+        ("universal/tag", lambda a: a[0]),
+        ("universal/root", None),
+        ("universal/scale", None),
+        ("text/numbers", lambda a: a[:-1]),
+        ("text/pairs", lambda a: a[:-1]),
+        ("text/bands", lambda a: a + 100),
+        ("text/bands", lambda a: a[:-1]),
+        ("text/forms", lambda a: a[1:]),
+        ("text/size", None),
     ],
 )
-def test_damaged_arrays_are_refused(tmp_path, parser, sentences, name, change, message):
+def test_damaged_arrays_are_refused(tmp_path, parser, sentences, name, change, wording: Wording):
     model, measures = parser.model, parser.adapted(sentences).measures
     assert measures is not None
     arrays = {**model.parameters, **measures.arrays()}
@@ -134,7 +137,7 @@ def test_damaged_arrays_are_refused(tmp_path, parser, sentences, name, change, m
     else:
         del arrays[name]
     model_file.save(tmp_path / "damaged.vdgi", replace(model, parameters=arrays))
-    with pytest.raises(ModelError, match=message):
+    with wording.raises(ModelError):
         dynet_vdgi.load(tmp_path / "damaged.vdgi")
 
 
@@ -156,10 +159,10 @@ def test_the_shipped_model_is_small_and_names_licences_and_branches():
     assert model.parameters[SOURCES].shape[0] == len(model.provenance.treebanks)
 
 
-def test_info_names_treebanks_with_branches_and_licences(path, vdgi):
+def test_info_names_treebanks_with_branches_and_licences(path, vdgi, wording: Wording):
     told = vdgi.good("info", path)
     assert "xx_toy: 30 trees, Toyic, CC BY-SA 4.0" in told.out
-    assert "40 trees of 2 treebanks of other languages" in told.out
+    wording.lines(told.out, "trees of 2 treebanks")
     as_json = json.loads(vdgi.good("info", path, "--json").out)
     assert as_json["treebanks"]["yy_toy"] == {
         "trees": 10, "share": 0.25, "licence": "CC0 1.0", "branch": "Playic",
@@ -276,12 +279,12 @@ def shipped(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_run_keeps_what_was_measured(shipped, text, tmp_path, vdgi):
+def test_a_run_keeps_what_was_measured(shipped, text, tmp_path, vdgi, wording: Wording):
     run = tmp_path / "run"
     vdgi.good("train", "--train", text, "--preset", "universal", "--out", run)
     model = model_file.load(run / "model.vdgi")
     assert model.provenance.treebanks == universal.SOURCES
-    assert "no tree of yours" in model.provenance.gold_trees[0]
+    wording.check(model.provenance.gold_trees[0])
     assert model.provenance.trained_on.sentences == N_SENTENCES
     assert vdgi.good("parse", run, text).out == vdgi.good("parse", shipped, text).out
     assert f"measured: {N_SENTENCES} sentences" in vdgi.good("parse", shipped, text).err
@@ -295,7 +298,7 @@ def test_a_run_keeps_what_was_measured(shipped, text, tmp_path, vdgi):
 SMALL = [f"learning.{value}" for value in ("updates=4", "batch=60", "words=200", "hidden=4")]
 
 
-def test_a_run_learns_from_treebanks_alone(text, tmp_path, vdgi):
+def test_a_run_learns_from_treebanks_alone(text, tmp_path, vdgi, wording: Wording):
     run, again = tmp_path / "run", tmp_path / "again"
     train = DEMO.with_name("demo-ud-train.conllu")
     options = [
@@ -318,10 +321,7 @@ def test_a_run_learns_from_treebanks_alone(text, tmp_path, vdgi):
     assert {name: each.trees for name, each in model.provenance.treebanks.items()} == {
         "xx": len(list(reading.read(train))), "yy": N_SENTENCES,
     }  # fmt: skip
-    n_trees = sum(each.trees for each in model.provenance.treebanks.values())
-    assert model.provenance.gold_trees == (
-        f"training: {n_trees:,} trees of 2 treebanks of other languages", "dev: progress figures only",
-    )  # fmt: skip
+    wording.check(model.provenance.gold_trees)
     assert model.provenance.dev_dda is not None
     assert model.provenance.dynet is not None
     assert model.provenance.updates == 4
@@ -344,34 +344,34 @@ BESIDE = [*TRAIN, "--train", "text.conllu"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (["parse", "toy.vdgi", "text.conllu", "--confidence"], "was learnt without a calibration"),
-        (["parse", "toy.vdgi", "broken.conllu"], "broken.conllu:2: expected 10 tab-separated columns"),
-        (["parse", "toy.vdgi", "empty"], "no sentences"),
+        ["parse", "toy.vdgi", "text.conllu", "--confidence"],
+        ["parse", "toy.vdgi", "broken.conllu"],
+        ["parse", "toy.vdgi", "empty"],
         # treebanks alone
-        ([*ALONE, "--init", "text.conllu"], "the weights are learnt anew"),
-        ([*ALONE, "--set", "learning.invented=2"], "one treebank has no other"),
-        ([*ALONE, "--set", "learning.updates=0"], "learning.updates is 0"),
-        ([*ALONE, "--treebank", "yy", "one.conllu"], "yy: no sentence of 2 to 30 words"),
-        ([*ALONE, "--set", "learning.members=1", "--set", "learning.soft=0.3"], "learning.members is 1"),
-        ([*ALONE, "--set", "data.max_len=20"], "there is no text, only treebanks"),
-        ([*ALONE, "--preset", "few-trees"], "nothing to learn from"),
-        ([*ALONE, "--preset", "best"], "nothing to learn from"),
-        ([*ALONE, "--preset", "paper"], "nothing to learn from"),
+        [*ALONE, "--init", "text.conllu"],
+        [*ALONE, "--set", "learning.invented=2"],
+        [*ALONE, "--set", "learning.updates=0"],
+        [*ALONE, "--treebank", "yy", "one.conllu"],
+        [*ALONE, "--set", "learning.members=1", "--set", "learning.soft=0.3"],
+        [*ALONE, "--set", "data.max_len=20"],
+        [*ALONE, "--preset", "few-trees"],
+        [*ALONE, "--preset", "best"],
+        [*ALONE, "--preset", "paper"],
         # a text
-        ([*BESIDE, "--treebank", "xx", "text.conllu"], "needs no text: leave out --train"),
-        ([*BESIDE, "--set", "learning.updates=5"], "there are no treebanks to learn from"),
-        ([*BESIDE, "--set", "rules=ud"], "no rule table"),
-        ([*BESIDE, "--without", "markers"], "no rule table"),
-        ([*BESIDE, "--set", "data.protocol=as_released"], "data.protocol=standard"),
-        ([*BESIDE, "--language-facts", "empty"], "no rule table"),
-        ([*BESIDE, "--init", "linear.vdgi"], "not from one of taught"),
-        ([*TRAIN, "--language", "xx", "text.conllu", "--language", "yy", "text.conllu"], "for one language"),
-        (["no model", *BESIDE], "this installation has no model 'universal'"),
+        [*BESIDE, "--treebank", "xx", "text.conllu"],
+        [*BESIDE, "--set", "learning.updates=5"],
+        [*BESIDE, "--set", "rules=ud"],
+        [*BESIDE, "--without", "markers"],
+        [*BESIDE, "--set", "data.protocol=as_released"],
+        [*BESIDE, "--language-facts", "empty"],
+        [*BESIDE, "--init", "linear.vdgi"],
+        [*TRAIN, "--language", "xx", "text.conllu", "--language", "yy", "text.conllu"],
+        ["no model", *BESIDE],
     ],
 )  # fmt: skip
-def test_what_is_refused(shipped, text, folder, vdgi, monkeypatch, arguments, message):
+def test_what_is_refused(shipped, text, folder, vdgi, monkeypatch, arguments, wording: Wording):
     Path("empty").touch()
     word = "1\tx\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
     Path("one.conllu").write_text(word + "\n", encoding="utf-8")
@@ -387,5 +387,5 @@ def test_what_is_refused(shipped, text, folder, vdgi, monkeypatch, arguments, me
         monkeypatch.setattr(run_folder, "bundled", lambda what: {})
     result = vdgi(*arguments)
     assert result.status != 0
-    assert message in result.err
+    wording.check(result.err)
     assert not Path("run/model.vdgi").exists()

@@ -11,6 +11,7 @@ from brute_force import projective_trees
 from few import trees
 from universal_toys import scorer as random_scorer
 from universal_toys import written_scorer
+from wording import Wording
 
 import dynet_vdgi
 from dynet_vdgi.errors import ModelError
@@ -99,19 +100,19 @@ def test_a_base_from_its_arrays_has_the_same_potentials():
     "name",
     ["universal/known", "universal/mean", "universal/tag", "text/pairs", "text/forms", "damaged"],
 )
-def test_a_base_with_a_missing_array_is_refused(name):
+def test_a_base_with_a_missing_array_is_refused(name, wording: Wording):
     arrays = base().arrays()
     if name == "damaged":
         arrays["text/forms"] = np.zeros(3, np.uint8)
     else:
         del arrays[name]
-    with pytest.raises(
-        ModelError, match="its names are damaged" if name == "damaged" else "missing"
-    ):
+    with wording.raises(ModelError):
         text_base(arrays, TABLE)
 
 
-def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_path):
+def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(
+    tmp_path, wording: Wording
+):
     teacher = {"kind": "universal", "model": written_scorer(tmp_path, SCORER), "table": 0.2}
     settings = {"teacher": teacher, "crf": {"log2_buckets": 10}, "parser": {"log2_buckets": 10}}
     parser = dynet_vdgi.train(TEXT, trees=GOLD[:6], settings={"recipe": "few-trees", **settings})
@@ -125,7 +126,7 @@ def test_few_trees_start_from_a_universal_parser_and_a_model_file_keeps_it(tmp_p
         parser(s.forms, s.tags).heads for s in TEXT
     ]
     lines = again.model.provenance.gold_trees
-    assert "teacher: universal parser scorer.vdgi, learnt from trees of other languages" in lines
+    wording.check(lines)
     assert ("universal parser", "scorer.vdgi") in [
         (d.role, d.name) for d in again.model.provenance.data
     ]
@@ -169,14 +170,16 @@ def test_a_parser_taught_by_a_universal_parser_finds_its_trees_exactly(tmp_path)
     assert [parse.heads for parse in parser.parse_all(TEXT, How(exact=True))] == expected
 
 
-def test_a_file_without_a_universal_parser_is_refused_before_anything_is_learnt(tmp_path):
+def test_a_file_without_a_universal_parser_is_refused_before_anything_is_learnt(
+    tmp_path, wording: Wording
+):
     def few(model: str) -> None:
         settings = {"recipe": "few-trees", "teacher": {"kind": "universal", "model": model}}
         dynet_vdgi.train(TEXT, trees=GOLD[:6], settings=settings)
 
-    with pytest.raises(ModelError, match=r"teacher\.model: .*no such model file"):
+    with wording.raises(ModelError):
         few(str(tmp_path / "none.vdgi"))
     table = dynet_vdgi.train(TEXT, "best", settings={"parser": {"epochs": 1, "log2_buckets": 10}})
     table.save(tmp_path / "table.vdgi")
-    with pytest.raises(ModelError, match="no universal parser: missing"):
+    with wording.raises(ModelError):
         few(str(tmp_path / "table.vdgi"))

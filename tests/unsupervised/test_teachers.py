@@ -11,6 +11,7 @@ import brute_force
 import numpy as np
 import pytest
 from taught import RULES, TEXT, prepared, tagged
+from wording import Wording
 
 from dynet_vdgi.errors import ConfigError, VdgiError
 from dynet_vdgi.evaluation.attachment import score
@@ -63,17 +64,15 @@ def test_every_sentence_is_parsed_in_order(make):
     assert again.heads(sentences) == trees
 
 
-def test_teachers_that_have_learnt_nothing_say_so(make):
+def test_teachers_that_have_learnt_nothing_say_so(make, wording: Wording):
     teacher = make()
     uses = [partial(use, TEXT) for use in (teacher.heads, teacher.predict, teacher.marginals)]
     for learn in (False, True):
         if learn:
-            with pytest.raises(ValueError, match="^no sentences to learn from$"):
+            with wording.raises(ValueError):
                 teacher.fit([], Prior(RULES))
         for use in (*uses, teacher.log_rows):
-            with pytest.raises(
-                VdgiError, match=rf"^this {teacher.name} has not learnt yet: call fit\(text, "
-            ):
+            with wording.raises(VdgiError):
                 use()
 
 
@@ -119,7 +118,7 @@ SETTINGS: dict[str, tuple[Any, str]] = {
 }
 
 
-def test_every_kind_of_the_settings_has_a_teacher():
+def test_every_kind_of_the_settings_has_a_teacher(wording: Wording):
     kinds = {
         kind.__struct_config__.tag
         for _, section, _, kind in every_setting()
@@ -130,10 +129,7 @@ def test_every_kind_of_the_settings_has_a_teacher():
         teacher: Any = teacher_of_kind(settings, 1)
         assert (settings.__struct_config__.tag, teacher.name) == (kind, name)
         assert kind == "universal" or teacher.settings == settings
-    with pytest.raises(
-        ConfigError,
-        match=r"^config: 'teacher\.kind' is none, and few-trees starts from a teacher: .*--preset best",
-    ):
+    with wording.raises(ConfigError):
         teacher_of_kind(NoTeacher(), 1)
 
 

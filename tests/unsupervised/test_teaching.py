@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tiny
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.filtering import prepare
@@ -165,12 +166,12 @@ def test_the_best_preset_beats_the_rules_alone_and_uses_no_tree(tmp_path: Path, 
     assert tiny.same_arrays(model.parameters, other.parameters)
 
 
-def test_the_perceptron_learns_gold_trees(tmp_path: Path, vdgi: Vdgi) -> None:
+def test_the_perceptron_learns_gold_trees(tmp_path: Path, vdgi: Vdgi, wording: Wording) -> None:
     out = tmp_path / "run"
     vdgi.good("-q", "train", "--preset", "best", "--trees", TRAIN, "--dev", TEST, "--out", out)
     told = model_file.load(out / "model.vdgi").provenance
     assert told.gold_trees[0].startswith("training: ")
-    assert told.gold_trees[1:] == ("dev: progress figures only",)
+    wording.check(told.gold_trees[1:])
     assert told.dev_dda is not None
     assert told.dev_dda > 0.8
     assert dda_of(vdgi, out / "model.vdgi", tmp_path) > 0.75

@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from cases import rows
 from shell import Vdgi
+from wording import Wording
 
 from dynet_vdgi.conllu.blocks import blocks
 from dynet_vdgi.errors import DataError
@@ -35,128 +37,11 @@ GOOD = """# sent_id = s1
 
 """
 
-CIRCLE = "\t2\tobj\t2:obj\tSpaceAfter=No\n4\t.\t.\tPUNCT\t_\t_\t2\tpunct"
-RANGE = "3-4\tcc.\t_\t_\t_\t_\t_\t_\t_\t{}\n3\tcc"
-NODE = "2.1\tee\t_\t{}\t_\t{}\t_\t_\t{}\t{}\n3\tcc"
-
-FAULTS = {
-    "no sent_id": ("# sent_id = s1\n", "", "sent_id"),
-    "a sent_id with a space": ("= s1", "= s 1", "sent_id"),
-    "two sent_ids": ("# sent_id = s1\n", "# sent_id = s1\n# sent_id = s2\n", "sent_id"),
-    "no text": ("# text = aa bb cc.\n", "", "text"),
-    "two texts": ("# text = aa bb cc.\n", "# text = aa bb cc.\n# text = aa bb cc.\n", "text"),
-    "a space after the text": ("bb cc.\n", "bb cc. \n", "text"),
-    "a text that lacks a word": ("aa bb", "aa", "text"),
-    "a text with a word more": ("bb cc.", "bb cc. dd", "text"),
-    "a text with a space too many": ("cc.\n", "cc .\n", "text"),
-    "a text with a space too few": ("aa bb", "aabb", "text"),
-    "a letter not in NFC": ("\taa\taa", "\taa\te\u0301", "unicode"),
-    "a lost letter": ("\taa\taa", "\taa\t\ufffd", "unicode"),
-    "nine columns": ("2:nsubj\t_", "2:nsubj", "format"),
-    "an ID that skips a word": ("4\t.", "5\t.", "format"),
-    "a filled column of a range": ("3\tcc", "3-4\tcc.\tx\t_\t_\t_\t_\t_\t_\t_\n3\tcc", "format"),
-    "an empty node out of order": ("3\tcc", NODE.replace("2.1", "2.2"), "format"),
-    "an unknown tag": ("\tVERB", "\tVB", "upos"),
-    "a tag of UD 1": ("\tVERB", "\tCONJ", "upos"),
-    "no tag": ("\tVERB", "\t_", "upos"),
-    "a small letter in a feature": ("Case=Nom", "case=Nom", "feats"),
-    "a small letter in a value": ("Case=Nom", "Case=nom", "feats"),
-    "a feature with a hyphen": ("Number=", "Num-ber=", "feats"),
-    "a capital in a layer": ("Case=Nom", "Case[PS]=Nom", "feats"),
-    "features out of order": ("Case=Nom|Number=Sing", "Number=Sing|Case=Nom", "feats"),
-    "a feature twice": ("Case=Nom", "Case=Acc|Case=Nom", "feats"),
-    "values out of order": ("Case=Nom", "Case=Nom,Acc", "feats"),
-    "a value twice": ("Case=Nom", "Case=Acc,Acc", "feats"),
-    "a head that is no word": ("\t2\tobj\t", "\t9\tobj\t", "head"),
-    "a head that is no number": ("\t2\tobj\t", "\tx\tobj\t", "head"),
-    "a head with a zero before it": ("\t2\tobj\t", "\t02\tobj\t", "head"),
-    "a missing head": ("\t2\tobj\t", "\t_\tobj\t", "head"),
-    "a word that is its own head": ("\t2\tobj\t", "\t3\tobj\t", "head"),
-    "two roots": ("\t2\tobj\t2:obj", "\t0\troot\t2:obj", "root"),
-    "a circle without a root": ("\t0\troot\t", "\t3\tdep\t", "root"),
-    "a circle beside the root": (
-        CIRCLE,
-        CIRCLE.replace("\t2\tobj", "\t4\tobj").replace("\t2\tpunct", "\t3\tpunct"),
-        "cycle",
-    ),
-    "a missing relation": ("\t2\tobj\t", "\t2\t_\t", "deprel"),
-    "a relation in capitals": ("\t2\tobj\t", "\t2\tOBJ\t", "deprel"),
-    "a relation that UD does not have": ("\t2\tobj\t", "\t2\tcomp\t", "deprel"),
-    "two subtypes": ("\t2\tobj\t", "\t2\tobj:a:b\t", "deprel"),
-    "a subtype with a line": ("\t2\tobj\t", "\t2\tobj:x_y\t", "deprel"),
-    "an enhanced head that is no node": ("2:obj", "9:obj", "deps"),
-    "an enhanced head that is no empty node": ("2:obj", "1.1:obj", "deps"),
-    "an enhanced head of 5,000 digits": ("2:obj", "9" * 5000 + ":obj", "deps"),
-    "an enhanced relation in capitals": ("2:obj", "2:OBJ", "deps"),
-    "an enhanced relation without a head": ("2:obj", "obj", "deps"),
-    "an enhanced marker in capitals": ("2:obj", "2:obl:In", "deps"),
-    "an enhanced arc to itself": ("2:obj", "3:obj", "deps"),
-    "enhanced heads out of order": ("2:obj", "4:dep|2:obj", "deps"),
-    "an enhanced arc twice": ("2:obj", "2:obj|2:obj", "deps"),
-    "a node that the root does not reach": ("2:obj", "_", "deps"),
-    "SpaceAfter=Yes": ("2:nsubj\t_", "2:nsubj\tSpaceAfter=Yes", "misc"),
-    "SpaceAfter inside a range": ("3\tcc", RANGE.format("_"), "misc"),
-    "an empty node with SpaceAfter": (
-        "3\tcc",
-        NODE.format("NOUN", "_", "2:obj", "SpaceAfter=No"),
-        "misc",
-    ),
-    "an empty node with an unknown tag": ("3\tcc", NODE.format("FOO", "_", "2:obj", "_"), "upos"),
-    "an empty node with a small feature": (
-        "3\tcc",
-        NODE.format("NOUN", "b=C", "2:obj", "_"),
-        "feats",
-    ),
-    "an empty node above itself": ("3\tcc", NODE.format("NOUN", "_", "2:dep|2.1:obj", "_"), "deps"),
-    "two no-break spaces": ("\taa\taa", "\taa\ta\u00a0\u00a0a", "spaces"),
-    "a no-break space that the text has not": ("\taa\taa", "\ta\u00a0a\taa", "text"),
-    "an empty text": ("= aa bb cc.", "=", "text"),
-    "two slashes in a sent_id": ("= s1", "= a/b/c", "sent_id"),
-    "a sent_id without its sign": ("# sent_id = s1", "# sent_id = s1\n# sent_id s2", "sent_id"),
-    "two paragraphs": ("# sent_id", "# newpar\n# newpar\n# sent_id", "newpar"),
-    "two documents": ("# sent_id", "# newdoc\n# newdoc x\n# sent_id", "newdoc"),
-    "a parallel_id that is none": (
-        "# sent_id",
-        "# parallel_id = Foo Bar\n# sent_id",
-        "parallel_id",
-    ),
-    "two parallel_ids": (
-        "# sent_id",
-        "# parallel_id = a/1\n# parallel_id = a/2\n# sent_id",
-        "parallel_id",
-    ),
-    "features that differ in a digit": ("Case=Nom|Number=Sing", "A=B|A1=B", "feats"),
-    "an enhanced relation that UD does not have": ("2:obj", "2:foo", "deps"),
-    "an enhanced relation of five parts": ("2:obj", "2:obl:a:b:c:d", "deps"),
-    "an enhanced case in another script": ("2:obj", "2:obl:a:b:உம்", "deps"),
-    "NoSpaceAfter=Yes": ("2:nsubj\t_", "2:nsubj\tNoSpaceAfter=Yes", "misc"),
-    "a key of MISC twice": ("2:nsubj\t_", "2:nsubj\tLang=pl|Lang=pl", "misc"),
-}
+FAULTS = {name: (old, new, rule) for rule, name, old, new in rows("ud_faults.txt")}
 """What is replaced in the good sentence, by what, and the rule that finds it."""
 
-SOUND = {
-    "nothing": ("", ""),
-    "a layered feature": ("Case=Nom", "Case[psor]=Nom"),
-    "two values": ("Case=Nom", "Case=Acc,Nom"),
-    "a value of digits": ("Case=Nom", "Case=1a"),
-    "a marker's lemma": ("2:obj", "2:obl:in_the"),
-    "a marker of another script": ("2:obj", "2:obl:உம்:nom"),
-    "a subtype": ("\t2\tobj\t", "\t2\tobj:lvc\t"),
-    "a range": (
-        "3\tcc\tcc\tNOUN\t_\t_\t2\tobj\t2:obj\tSpaceAfter=No",
-        RANGE.format("_") + "\tcc\tNOUN\t_\t_\t2\tobj\t2:obj\t_",
-    ),
-    "an empty node": ("3\tcc", NODE.format("NOUN", "_", "2:obj", "_")),
-    "two spaces in the text": ("aa bb", "aa  bb"),
-    "a space after the last word": ("2:punct\t_", "2:punct\tSpaceAfter=No"),
-    "a name in MISC twice": ("2:nsubj\t_", "2:nsubj\tX=1|X=2"),
-    "a slash in a sent_id": ("= s1", "= a/b"),
-    "a reference": ("2:obj", "2:ref"),
-    "a marker and a case": ("2:obj", "2:obl:lvc:உம்:nom"),
-    "a parallel_id": ("# sent_id", "# parallel_id = a/b-1/part1\n# sent_id"),
-    "a paragraph": ("# sent_id", "# newpar id = x\n# newdoc\n# sent_id"),
-    "a relation that level 3 forbids": ("\t0\troot\t", "\t0\tdep\t"),
-}
+FAULTS["an enhanced head of 5,000 digits"] = ("2:obj", "9" * 5000 + ":obj", "deps")
+SOUND = {name: (old, new) for name, old, new in rows("ud_sound.txt")}
 
 
 def replaced(old: str, new: str) -> str:
@@ -186,12 +71,17 @@ def test_sound_sentences_have_no_problem() -> None:
 
 def test_a_problem_names_its_word_and_its_line_and_no_heads_are_one_which_the_page_does_not_show(
     tmp_path: Path,
+    wording: Wording,
 ) -> None:
     (one,) = problems_in(replaced("\tVERB", "\tVB").split("\n")[:-2])
-    assert (one.word, one.row, one.text) == (2, 3, "'VB' is no tag of UD")
+    assert one.word == 2
+    assert one.row == 3
+    wording.check(one.text)
     rows = [line.split("\t") for line in GOOD.rstrip().split("\n")]
     text = "\n".join("\t".join([*c[:6], "_", "_", "_", c[9]]) if len(c) > 1 else c[0] for c in rows)
-    assert [(p.word, p.text) for p in problems_in(text.split("\n"))] == [(0, "no word has a head")]
+    (none,) = problems_in(text.split("\n"))
+    assert none.word == 0
+    wording.check(none.text)
     path = tmp_path / "a.conllu"
     path.write_text(text + "\n\n", encoding="utf-8")
     session = Session(path, "anna")
@@ -354,7 +244,7 @@ def false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_errors_come_before_warnings_with_number_and_places(
-    vdgi: Vdgi, tmp_path: Path, false: Path
+    vdgi: Vdgi, tmp_path: Path, false: Path, wording: Wording
 ) -> None:
     good, bad = tmp_path / "good.conllu", tmp_path / "bad.conllu"
     good.write_text(GOOD, encoding="utf-8")
@@ -362,16 +252,7 @@ def test_errors_come_before_warnings_with_number_and_places(
     status, out, err = vdgi("check", "--ud", good, bad, "--max-faults", "3")
     assert (status, err) == (3, "1 error found\n")
     program = false.name
-    assert out.splitlines() == [
-        "1 error: unknown-upos (level 2)",
-        f"  {bad}:4: A verb.",
-        "4 warnings: odd-noun (level 3)",
-        f"  {good}:3: A noun.",
-        f"  {good}:5: A noun.",
-        f"  {bad}:3: A noun.",
-        "  and 1 more (--max-faults N shows them)",
-        f"{program} --lang=ud --level=3: 1 error, 4 warnings",
-    ]
+    wording.check(out.splitlines())
     status, out, err = vdgi(
         "check", "--ud", good, "--level", "4", "--lang", "xx", "--max-faults", "0"
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from wording import Wording
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.punctuation import is_mark
@@ -311,7 +312,11 @@ def test_choices_are_those_of_the_retagger(
 
 
 def test_taggers_of_many_words_and_of_earlier_files_are_not_retagged(
-    tagger: Tagger, sentences: list[Sentence], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tagger: Tagger,
+    sentences: list[Sentence],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wording: Wording,
 ) -> None:
     test = [Sentence(s.forms, ("_",) * len(s)) for s in sentences[50:]]
     path = tmp_path / "my.tagger"
@@ -326,7 +331,7 @@ def test_taggers_of_many_words_and_of_earlier_files_are_not_retagged(
     monkeypatch.setattr(retagger, "FILE", tmp_path / "none")
     many = Tagger().fit(sentences[:20], sentences[20:50])
     assert many.predict(test) == earlier.predict(test)
-    with pytest.raises(ModelError, match="no such retagger"):
+    with wording.raises(ModelError):
         tagger.predict(test)
 
 
@@ -365,7 +370,7 @@ def test_the_retagger_of_the_package_names_its_treebanks_and_is_small() -> None:
 
 
 def test_damaged_retaggers_are_refused(
-    learning: Any, source: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    learning: Any, source: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     arrays = learning.learnt([source], 0, 1, UNITS)
     meta = {"kind": "retagger", "format": 1, "treebanks": {}}
@@ -394,11 +399,11 @@ def test_damaged_retaggers_are_refused(
         with pytest.raises(ModelError, match=message):
             Retagger.load()
     write({}, {**meta, "format": 2})
-    with pytest.raises(ModelError, match="a retagger of format 2"):
+    with wording.raises(ModelError):
         Retagger.load()
     write({}, name="other.npz")
-    with pytest.raises(ModelError, match="the retagger is damaged"):
+    with wording.raises(ModelError):
         Retagger.load()
     monkeypatch.setattr(retagger, "FILE", tmp_path / "none")
-    with pytest.raises(ModelError, match="no such retagger"):
+    with wording.raises(ModelError):
         Retagger.load()

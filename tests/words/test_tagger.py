@@ -10,6 +10,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from wording import Wording
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.conllu import raw_documents, raw_writing
@@ -179,7 +180,9 @@ def test_files_that_are_no_taggers_are_refused(tagger, tmp_path):
             Tagger.load(tmp_path / "damaged")
 
 
-def test_tags_of_control_characters_are_refused_when_a_file_is_loaded(tagger, tmp_path):
+def test_tags_of_control_characters_are_refused_when_a_file_is_loaded(
+    tagger, tmp_path, wording: Wording
+):
     """Every tag is renamed wherever it stands, so that only its letters are at fault."""
     for tag in ("NO UN", "NOUN ", "N\x1c", "N\x85", "N\u2028"):
         state = tagger.learnt
@@ -193,7 +196,7 @@ def test_tags_of_control_characters_are_refused_when_a_file_is_loaded(tagger, tm
         Tagger(replace(state, tags=tags, bundles=pairs[0], xpos=pairs[1], rules=pairs[2])).save(
             tmp_path / "my.tagger"
         )
-        with pytest.raises(ModelError, match="CoNLL-U cannot hold"):
+        with wording.raises(ModelError):
             Tagger.load(tmp_path / "my.tagger")
 
 

@@ -44,7 +44,7 @@ class TagGuess(NamedTuple):
 
     @classmethod
     def of_marks(cls, forms: Iterable[str]) -> TagGuess:
-        """The guess before there is a tagger: marks are PUNCT, and nothing is known of words."""
+        """The guess before there is a tagger: marks are PUNCT, and words have no tags."""
         tags = tuple(["PUNCT" if is_mark(form) else NO_VALUE for form in forms])
         return cls(tags, tuple([float(tag != NO_VALUE) for tag in tags]))
 

@@ -64,8 +64,8 @@ class _ShownWords:
 class MarkedSentence:
     """One sentence; `edits` counts a person's changes, `version` these and changed guesses.
 
-    Assign `state`, `guessed_tags`, `recalled` and `column_guesses` anew and never change them in
-    place: see `_ShownWords`.
+    Assign new values to `state`, `guessed_tags`, `recalled` and `column_guesses`, and never change
+    them in place: see `_ShownWords`.
     """
 
     id: int
