@@ -18,7 +18,7 @@ READERS = (
     ),
     (
         "see how a file becomes trees",
-        "cli.py commands/parse.py parser/files.py parser/steps.py conllu/blocks.py parser/block_reading.py "
+        "cli.py commands/parse.py parser/file_parser.py parser/steps.py conllu/blocks.py parser/block_reading.py "
         "conllu/reading.py conllu/sentence.py parser/parser.py "
         "parser/engine.py parser/universal_engine.py universal/encoding.py universal/scorer.py parser/decoding.py "
         "inference/eisner.py conllu/writing.py",
@@ -34,7 +34,10 @@ READERS = (
         "rule_tables/table.py rule_tables/part_settings.py rule_tables/rule_files.py rule_tables/parts/kinds.py "
         "rule_tables/parts/agreement.py rule_tables/prior.py",
     ),
-    ("add a column", "page/text/word_columns.py page/text/marked.py page/web/shown.py"),
+    (
+        "add a column",
+        "page/text/word_columns.py page/text/sentence_state.py page/text/marked.py page/web/shown.py",
+    ),
     (
         "add a tagger feature",
         "words/tagger/spelling_templates.py words/tagger/spelling.py words/tagger/crf.py words/tagger/tagger.py",

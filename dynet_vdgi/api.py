@@ -40,7 +40,7 @@ def rules(name: AnyPath) -> RuleSet:
 
 
 @contextmanager
-def _told_of_arguments() -> Iterator[None]:
+def _naming_arguments() -> Iterator[None]:
     """A block whose errors name arguments instead of command-line options."""
     try:
         yield
@@ -54,7 +54,7 @@ def _told_of_arguments() -> Iterator[None]:
         raise
 
 
-@_told_of_arguments()
+@_naming_arguments()
 def train(
     text: Text | Mapping[str, Text] | None = None,
     preset: Presets | None = None,
@@ -79,26 +79,27 @@ def train(
 
     Args:
         text: sentences or files; for several languages, a mapping from language label to these.
-        preset: name of a preset or path of a TOML file; or several, of which later ones win. Without one,
-            `universal`, or `universal-trees` with trees.
-        trees: sentences with gold trees to learn from, with or instead of the text; heads may be FREE.
-        treebanks: gold trees of other languages, by label: a new universal parser learns from them, without
-            text.
+        preset: name of a preset or path of a TOML file; or several, of which later ones win.
+            Without one, `universal`, or `universal-trees` with trees.
+        trees: sentences with gold trees to learn from, with or instead of the text; heads may be
+            FREE.
+        treebanks: gold trees of other languages, by label: a new universal parser learns from them,
+            without text.
         dev: sentences with gold trees to score while training.
         rules: rule table for teacher, prior and posterior, instead of the preset's.
         seed: the seed of everything random.
         settings: single settings, nested: `{"teacher": {"iterations": 30}}`.
         init: a neural model to continue from, or the folder of its run.
         language_facts: a file of facts about the language; for several languages, files by label.
-        tokeniser, tagger: files made by `vdgi tokenize train` and `vdgi tag train`; the model keeps them, for
-            `Parser.parse_text`. The tagger also tags the words of texts and trees that have no
-            UPOS.
+        tokeniser, tagger: files made by `vdgi tokenize train` and `vdgi tag train`; the model keeps
+            them, for `Parser.parse_text`. The tagger also tags the words of texts and trees that
+            have no UPOS.
         raw: files of raw text (.txt), or sentences or files without tags, to learn from as well;
-        the run then
-            learns the tokeniser and the tagger that are not given from the words with tags. () for
-            none.
+            the run then learns the tokeniser and the tagger that are not given from the words with
+            tags. () for none.
         lines: each line of files of raw text is a sentence.
-        out: a folder for the model file, the log and the settings; without it everything stays in memory.
+        out: a folder for the model file, the log and the settings; without it everything stays in
+            memory.
         resume: continue the run in that folder.
 
     Raises: DataError, UsageError, ConfigError, ModelError, see `training.run.run`.

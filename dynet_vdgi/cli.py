@@ -46,8 +46,8 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 VERBS = (
-    "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info", "tokenize", "tag",
-    "rules", "convert", "release", "clusters", "experiment",
+    "train", "annotate", "parse", "expect", "choose", "evaluate", "check", "draw", "info",
+    "tokenize", "tag", "rules", "convert", "release", "clusters", "experiment",
 )  # fmt: skip
 
 _ON_PROCESSOR = "it computes on the processor; vdgi parse --jobs N uses several processes"
@@ -109,12 +109,12 @@ class ArgumentParser(argparse.ArgumentParser):
             return super().parse_known_args(args, namespace)
         self._is_inside = True
         try:
-            found, unknown = self.parse_known_intermixed_args(args, namespace)
+            arguments, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self._is_inside = False
         if unknown:
             self._refuse(unknown)
-        return found, unknown
+        return arguments, unknown
 
     def tasks(self) -> dict[str, argparse.ArgumentParser]:
         """The parsers of this verb's tasks."""
@@ -176,12 +176,12 @@ class ArgumentParser(argparse.ArgumentParser):
         if name.startswith("--dynet"):
             instead = f"; {DYNET[name]}" if name in DYNET else ""
             self.error(f"no option {name}: this program sets DyNet's options itself{instead}")
-        known = [
+        options_there = [
             option
             for option in self._option_string_actions
             if option[:2] == name[:2] or name[1] != "-"
         ]
-        self.error(f"no option {name}{did_you_mean(name, known)}")
+        self.error(f"no option {name}{did_you_mean(name, options_there)}")
 
 
 def build_parser(verb: str | None = None) -> ArgumentParser:
@@ -286,9 +286,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(printable_text(str(error)), file=sys.stderr)
         return error.exit_status
     except SystemExit as finished:  # after --help, --version or a wrong argument
-        return _flushed(int(finished.code or 0))
+        return _flush(int(finished.code or 0))
     except OSError as error:  # help or the version could not be printed
-        return _output_failed(error)
+        return _report_failed_output(error)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter())
     logger.handlers[:] = [handler]
@@ -296,30 +296,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     logger.setLevel(logging.WARNING if arguments.quiet else logging.INFO)
     with ended_by_signals() as received:
         try:
-            status = _status_of(arguments)
+            status = _run_verb(arguments)
         except KeyboardInterrupt:  # while an error was being reported
             status = EXIT_INTERRUPTED
     return 128 + received[0] if received else status
 
 
-def _status_of(arguments: argparse.Namespace) -> int:
+def _run_verb(arguments: argparse.Namespace) -> int:
     try:
         limit("line")  # a bad VDGI_LIMITS is reported whatever the verb
         check_together(arguments.verb, arguments.parser, arguments)
-        with _reading(arguments):
+        with _feats_option(arguments):
             arguments.run(arguments)
-        return _flushed(0)
+        return _flush(0)
     except BrokenPipeError as error:
-        return _output_failed(error)
+        return _report_failed_output(error)
     except (Exception, KeyboardInterrupt) as error:
         if arguments.debug:
             traceback.print_exc()
-        message, status = _explained(error)
+        message, status = _message_and_status(error)
         print(printable_text(message), file=sys.stderr)
-        return _flushed(status)
+        return _flush(status)
 
 
-def _reading(arguments: argparse.Namespace) -> AbstractContextManager[None]:
+def _feats_option(arguments: argparse.Namespace) -> AbstractContextManager[None]:
     """How CoNLL-U is read meanwhile."""
     ignores = getattr(arguments, "ignore_feats", None)
     if ignores is False:
@@ -329,23 +329,23 @@ def _reading(arguments: argparse.Namespace) -> AbstractContextManager[None]:
     return ignoring_feats() if ignores else without_feats_option()
 
 
-def _flushed(status: int) -> int:
+def _flush(status: int) -> int:
     """The exit status once the output is flushed; that of a failed output if that fails, see
-    `_output_failed`."""
+    `_report_failed_output`."""
     try:
         sys.stdout.flush()
     except OSError as error:
-        return _output_failed(error, status)
+        return _report_failed_output(error, status)
     return status
 
 
-def _output_failed(error: OSError, status: int = 0) -> int:
+def _report_failed_output(error: OSError, status: int = 0) -> int:
     """Abandons the output, and reports why if the command itself has not failed; returns the exit
     status.
 
     Faults of data (3) do not hide it: they are listed in the output, which is not complete.
     """
-    message, failed = _explained(error)
+    message, failed = _message_and_status(error)
     if status in (0, DataError.exit_status) and not isinstance(error, BrokenPipeError):
         print(printable_text(message), file=sys.stderr)
         final = failed
@@ -359,7 +359,7 @@ def _output_failed(error: OSError, status: int = 0) -> int:
     return final
 
 
-def _explained(error: BaseException) -> tuple[str, int]:
+def _message_and_status(error: BaseException) -> tuple[str, int]:
     """The message about an error, and the exit status."""
     if isinstance(error, VdgiError):
         return str(error), error.exit_status

@@ -45,7 +45,8 @@ class Component:
         model: a model file, the folder of a run, or "universal".
         tagger: the file of a tagger, for words without POS, instead of the model's own.
         retag: replace the tags that words have.
-        text: CoNLL-U, for the parser "universal" to measure; otherwise it measures each batch of documents.
+        text: CoNLL-U, for the parser "universal" to measure; otherwise it measures each batch of
+            documents.
     """
 
     model: str
@@ -104,17 +105,17 @@ class Component:
         rest = iter(docs)
         while batch := list(islice(rest, max(1, batch_size))):
             places = [list(_sentences(doc)) for doc in batch]
-            sentences = [_sentence(words) for its in places for words in its]
+            sentences = [_sentence(words) for words in chain.from_iterable(places)]
             if (tagger := self.parser.steps.tagger) is not None:
                 sentences = tagger.predict(sentences, retag=self.retag)
                 for words, sentence in zip(chain.from_iterable(places), sentences):
                     _set_tags(words, sentence)
-            trees = self.parser.pipe(map(self._tagged, sentences))
-            for doc, its in zip(batch, places):
-                _set_heads(doc, [(words, next(trees)) for words in its])
+            trees = self.parser.pipe(map(self._sentence_with_tags, sentences))
+            for doc, words_of_sentences in zip(batch, places):
+                _set_heads(doc, [(words, next(trees)) for words in words_of_sentences])
                 yield doc
 
-    def _tagged(self, sentence: Sentence) -> Sentence:
+    def _sentence_with_tags(self, sentence: Sentence) -> Sentence:
         """The sentence with the tags that the model reads. Raises: UsageError, a word has none."""
         column = "pos_"
         if self.parser.model.settings.data.tags == "xpos":
@@ -143,12 +144,19 @@ def _sentences(doc: Doc) -> Iterator[list[Token]]:
 
 def _sentence(words: list[Token]) -> Sentence:
     """The words with what spaCy knows of them."""
-    known = (
-        (token.text, token.pos_, token.tag_, token.lemma_, str(token.morph)) for token in words
+    return Sentence(
+        tuple([token.text or UNKNOWN for token in words]),
+        tuple([token.pos_ or UNKNOWN for token in words]),
+        xpos=_column_or_none([token.tag_ for token in words]),
+        lemmas=_column_or_none([token.lemma_ for token in words]),
+        feats=_column_or_none([str(token.morph) for token in words]),
     )
-    forms, tags, *others = (tuple(value or UNKNOWN for value in column) for column in zip(*known))
-    xpos, lemmas, feats = (column if {*column} != {UNKNOWN} else () for column in others)
-    return Sentence(forms, tags, xpos=xpos, lemmas=lemmas, feats=feats)
+
+
+def _column_or_none(values: list[str]) -> tuple[str, ...]:
+    """A column of a sentence; () if spaCy knows no word's value."""
+    column = tuple([value or UNKNOWN for value in values])
+    return column if any(value != UNKNOWN for value in column) else ()
 
 
 def _set_tags(words: list[Token], sentence: Sentence) -> None:
@@ -156,9 +164,9 @@ def _set_tags(words: list[Token], sentence: Sentence) -> None:
     columns = (
         each or ("",) * len(words) for each in (sentence.xpos, sentence.lemmas, sentence.feats)
     )
-    for token, tag, *known in zip(words, sentence.tags, *columns):
+    for token, tag, *values in zip(words, sentence.tags, *columns):
         token.pos_ = tag
-        token.tag_, token.lemma_, feats = ("" if value == UNKNOWN else value for value in known)
+        token.tag_, token.lemma_, feats = ("" if value == UNKNOWN else value for value in values)
         token.set_morph(feats)
 
 

@@ -40,7 +40,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.page.learn import arc_lessons
 from dynet_vdgi.page.learn.arc_lessons import Knowledge, Learnt
 from dynet_vdgi.page.text import changes
-from dynet_vdgi.page.text.marked import read_text
+from dynet_vdgi.page.text.sentence_blocks import read_text
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.relations.ud_relations import relation_of
@@ -88,14 +88,18 @@ def corrected(learnt: Learnt, bare: Sentence, gold: Sentence) -> int:
         for k, (form, tag) in enumerate(zip(bare.forms, bare.tags), 1)
     )
     (marked,) = read_text("\n".join(rows) + "\n\n", "bare")
-    marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps)))
+    marked.put(learnt.guess(replace(marked.confirmed_sentence(), gaps=bare.gaps)))
     n_changed = 0
     while marked.heads != gold.heads:
         word = next(
             d for d, (h, right) in enumerate(zip(marked.heads, gold.heads), 1) if h != right
         )
         marked.arcs = changes.new_state(marked, "head", word, gold.heads[word - 1], "x").arcs
-        marked.put(learnt.guess(replace(marked.confirmed(), gaps=bare.gaps), marked.shown(), word))
+        marked.put(
+            learnt.guess(
+                replace(marked.confirmed_sentence(), gaps=bare.gaps), marked.shown_heads(), word
+            )
+        )
         n_changed += 1
     return n_changed
 

@@ -34,7 +34,7 @@ from dynet_vdgi.parser.confidence import (
     Weights,
     arc_probabilities,
     logistic,
-    shifted,
+    shift_probabilities,
 )
 from dynet_vdgi.parser.decoding import find
 from dynet_vdgi.rule_tables.prior import Prior
@@ -88,7 +88,7 @@ def measured(files: Listed, n_trees: int, learns: bool) -> Measured:
     probabilities = arc_probabilities(teacher.marginals(voters), parses)
     of_scored, of_text = [], []
     for unit in np.eye(len(Weights._fields)).tolist():  # tables are linear in the weights
-        tables = Calibration.unscaled(tags, parses, margins, probabilities, Weights(*unit))
+        tables = Calibration.fit_unscaled(tags, parses, margins, probabilities, Weights(*unit))
         of_scored.append(tables.odds(tables.arcs(*inputs)))
         of_text.append(tables.odds(tables.arcs(tags, parses, margins)))
     return Measured(
@@ -101,7 +101,7 @@ def best_shift(probabilities: ArrayLike, right: ArrayLike, steps: int = 50) -> f
     p = np.clip(np.asarray(probabilities, np.float64), CLIP, 1 - CLIP)
     truth, shift = np.asarray(right, np.float64), 0.0
     for _ in range(steps):
-        q = shifted(p, shift)
+        q = shift_probabilities(p, shift)
         change = (truth - q).sum() / max(float((q * (1 - q)).sum()), 1e-9)
         shift += float(np.clip(change, -1, 1))
         if abs(change) < 1e-9:

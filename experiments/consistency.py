@@ -41,7 +41,7 @@ from measuring import conditions, csv_rows, print_table, write_csv
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.writing import write as write_conllu
-from dynet_vdgi.page.learn.consistency import inconsistent
+from dynet_vdgi.page.learn.consistency import inconsistent_words
 
 ERROR_KINDS = ("head", "relation", "tag", "flip", "column")
 FIRST = (50, 100, 200)
@@ -206,7 +206,7 @@ def measured(files: Listed, n_words: int, share: float) -> list[dict[str, object
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "planted.conllu"))
         write_conllu(treebank.result(), path)
-        suspects = [(int(place.sentence) - 1, place.word) for place in inconsistent([path])]
+        suspects = [(int(place.sentence) - 1, place.word) for place in inconsistent_words([path])]
     seconds = time.process_time() - start
     tops = [set(suspects[:n]) for n in (*FIRST, len(errors))]
     rows: list[dict[str, object]] = []

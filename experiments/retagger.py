@@ -49,12 +49,12 @@ from dynet_vdgi.words.tagger.retagger import (
     Retagger,
     RetaggerInput,
     RetaggerMeta,
-    Said,
+    TaggerOutput,
     input_of,
     shapes,
 )
 from dynet_vdgi.words.tagger.spelling import WordTypes
-from dynet_vdgi.words.tagger.tagger import Tagger, said_of, universal_tags
+from dynet_vdgi.words.tagger.tagger import Tagger, tagger_output, universal_tags
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS
 
@@ -103,7 +103,7 @@ def tagged_source(text: Sequence[Sentence], k: int, n_raw: int) -> dict[str, Any
     )
     assert state is not None
     words = WordTypes.of(s.forms for s in described)
-    of_tagger = said_of(state, words, words.tokens(), np.full(len(words.types), -1))
+    of_tagger = tagger_output(state, words, words.tokens(), np.full(len(words.types), -1))
     meta = {
         "tags": state.tags,
         "n_words": state.n_words,
@@ -131,13 +131,15 @@ class Source:
         text = LearningText.of(tagged, [tag for tags in meta["tags_of"] for tag in tags], raw)
         words = WordTypes.of(meta["raw"][: meta["n_own"]])
         means = TypeMeans.from_arrays(arrays, "means/", len(meta["tags"]))
-        of_tagger = Said(meta["tags"], meta["n_words"], arrays["marginals"].astype(float), means)
+        of_tagger = TaggerOutput(
+            meta["tags"], meta["n_words"], arrays["marginals"].astype(float), means
+        )
         seen = input_of(text, words, of_tagger)
         return cls(seen, np.array([TAG.get(tag, -1) for tag in meta["gold"]])[seen.at])
 
     def standardised(self, retagger: Retagger) -> Source:
         """With standardised numbers."""
-        words, text = retagger.standardised(self.seen)
+        words, text = retagger.standardised_numbers(self.seen)
         return replace(self, seen=self.seen._replace(words=words, text=text))
 
 
@@ -262,7 +264,7 @@ def batch_of(
     return Batch(
         np.stack([each.seen.text for each in of_members], 1),
         columns([each.seen.words for each in of_members]),
-        columns([each.seen.said for each in of_members]),
+        columns([each.seen.tagger_numbers for each in of_members]),
         np.tile(says.astype(np.float32), len(gold))[None],
         gold,
     )

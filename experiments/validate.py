@@ -19,7 +19,7 @@ from measuring import conditions, print_table
 
 import dynet_vdgi as vdgi
 from dynet_vdgi.conllu import reading
-from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.file_parser import FileParser
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.validation import udtools
 

@@ -6,7 +6,7 @@
 #   bash run/train_wsj.sh --sample DIR [OPTIONS]    folder of a sample, such as NLTK's: 80, 10, 10 % of its files
 #   bash run/train_wsj.sh                           the embedded demo treebank instead, in a minute or two
 #
-# Options: --quick          one seed of UniversalRules and L-WeaklySupervised only
+# Options: --quick          one seed of the rows of table 5 only
 #          --glove FILE     word vectors (default: made from the training text)
 #          -- OPTIONS       go to vdgi experiment, such as --jobs 2 or --only RL-BL
 # Results in runs/wsj; VDGI_RUN=FOLDER changes that, VDGI_PLAN=paper-wsj-released (or FILE.toml) what is run.
@@ -54,8 +54,8 @@ ptb="" sample="" glove="" chosen=() what=""
 while [ $# -gt 0 ] && [ "$1" != "--" ]; do
     case "$1" in
     --quick)
-        chosen=(--seeds 1 --only UniversalRules L-WeaklySupervised)
-        what=$'\n--quick: one seed of two systems, where the paper has means (and bests) of five.'
+        chosen=(--seeds 1 --only UniversalRules L-WeaklySupervised RF RF+H1+H2 Convex-MST HDP-DEP)
+        what=$'\n--quick: one seed of the systems of table 5, where the paper has means (and bests) of five.'
         ;;
     --sample) sample=yes ;;
     --glove) [ $# -ge 2 ] && glove="$(absolute "$2")" && shift || wrong_use ;;

@@ -19,7 +19,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import Guess, MarkedSentence
+from dynet_vdgi.page.text.guesses import Guess
+from dynet_vdgi.page.text.marked import MarkedSentence
 
 ROWS = """# sent_id = one
 # text = The dogs don't bark.
@@ -58,7 +59,7 @@ def guessed(session: Session) -> Session:
     """The session with a guess for every sentence: each word hangs from the next."""
     for marked in session.sentences:
         if not marked.is_done:
-            session.put(marked.id, marked.version, chain(len(marked.bare)))
+            session.put(marked.id, marked.version, chain(len(marked.bare_sentence)))
     return session
 
 
@@ -181,7 +182,7 @@ def main(arguments: Sequence[str]) -> None:
     given = "right" if more[-2:] == ["--given", "right"] else None
     ports = [int(word) for word in more if word.isdigit()]
     session = guessed(Session(path, "anna", given))
-    with server.listening(ports[0] if ports else 0) as listener:
+    with server.listening_socket(ports[0] if ports else 0) as listener:
         page = session_page.SessionPage(Live(session))
         server.serve(page, listener, lambda address: print(address, flush=True), None)
     session.close()

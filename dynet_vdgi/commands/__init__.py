@@ -55,13 +55,13 @@ class HelpFormatter(argparse.HelpFormatter):
         super().__init__(prog, width=_width() - 2)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        blocks = re.split(r"\n\s*\n", text.strip("\n"))
-        return "\n\n".join(
-            "\n".join(_command(line, width) for line in block.split("\n"))
-            if block.startswith("  ")
-            else textwrap.fill(block, width, break_on_hyphens=False)
-            for block in blocks
-        )
+        blocks = []
+        for block in re.split(r"\n\s*\n", text.strip("\n")):
+            if block.startswith("  "):
+                blocks.append("\n".join(_command(line, width) for line in block.split("\n")))
+            else:
+                blocks.append(textwrap.fill(block, width, break_on_hyphens=False))
+        return "\n\n".join(blocks)
 
 
 def _command(line: str, width: int) -> str:
@@ -122,13 +122,13 @@ def add_ignore_feats(add: Options) -> None:
     add("--ignore-feats", "read FEATS as _, whatever is there; what is written keeps it as it is")
 
 
-def print_places(found: Sequence[Place], as_json: bool) -> None:
+def print_places(places: Sequence[Place], as_json: bool) -> None:
     """Prints a list of words."""
     from dynet_vdgi.conllu.places import listing
 
-    if found or as_json:
-        print(listing(found, as_json=as_json))
-    logger.info("%s found", count(len(found), "word"))
+    if places or as_json:
+        print(listing(places, as_json=as_json))
+    logger.info("%s found", count(len(places), "word"))
 
 
 def model_first(model: str, names: Sequence[str], usual: str) -> None:

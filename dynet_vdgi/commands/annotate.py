@@ -15,10 +15,11 @@ Words without UPOS get tags from a tagger that learns while you tag, or at first
 Plain text is split by --tokeniser, or by a simple rule at spaces and marks, into a CoNLL-U file
 beside it.
 
-Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and stays
-CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program with Ctrl-C; the
-next start continues where you were. --export writes the file without these marks, even while the page is
-open: finished sentences with their trees, and others without them or, with --finished, not at all.
+Each change is on the disk before the page says so, in FILE.journal; FILE follows within seconds and
+stays CoNLL-U, with HeadBy= and LabelBy= in MISC for confirmed heads and relations. End the program
+with Ctrl-C; the next start continues where you were. --export writes the file without these marks,
+even while the page is open: finished sentences with their trees, and others without them or, with
+--finished, not at all.
 
 A file that has trees but no marks needs --given: `right` trees are kept, punctuation too, and
 learnt from; `guessed` ones, such as those of `vdgi parse`, are replaced by better ones. Those of
@@ -83,7 +84,8 @@ def add_arguments(add: Options) -> None:
     add("--labels LIST", "file of the project's relations; others are marked, never lost")
     add(
         "--list LIST",
-        "words for the page's search to step through: what vdgi check or choose has written with --json",
+        "words for the page's search to step through: "
+        "what vdgi check or choose has written with --json",
     )
     add(
         "--beside OTHER",
@@ -126,9 +128,9 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     from dynet_vdgi.page.learn.learner import Learner
     from dynet_vdgi.page.learn.live import Live
     from dynet_vdgi.page.learn.next_sentence import ORDERS
-    from dynet_vdgi.page.store.plain_text import beside
+    from dynet_vdgi.page.store.plain_text import write_as_conllu
     from dynet_vdgi.page.store.session import Session
-    from dynet_vdgi.page.text.annotated_text import listed
+    from dynet_vdgi.page.text.annotated_text import listed_words
     from dynet_vdgi.page.text.offered_relations import read_list
     from dynet_vdgi.page.web import server, session_page
     from dynet_vdgi.parser.steps import step_file
@@ -141,16 +143,16 @@ def _annotate(path: str, name: str, port: int, arguments: argparse.Namespace) ->
     if arguments.tagger is not None:
         Tagger.load(*step_file("tagger", arguments.tagger))  # refused here if it cannot be used
     shows = server.announcing(not arguments.no_browser)
-    with server.listening(port) as listener, shows as announce:
+    with server.listening_socket(port) as listener, shows as announce:
         if path.endswith(".txt"):
-            path = beside(path, arguments.tokeniser, lines=arguments.lines)
+            path = write_as_conllu(path, arguments.tokeniser, lines=arguments.lines)
             logger.info("%s is what you annotate; %s is not needed any more", path, arguments.file)
         session = Session(path, name, arguments.given)
         session.text.relations.project = labels
         _tell_opened(session)
         try:
             if arguments.list is not None:
-                session.text.listed = listed(arguments.list, session.text)
+                session.text.listed = listed_words(arguments.list, session.text)
                 logger.info(
                     "the page's search has %s of %s",
                     count(len(session.text.listed), "word"),
@@ -188,9 +190,9 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
     file_checks.check_output(arguments.output, [path, arguments.beside])
     file_checks.check_read_again([path, arguments.beside], "decisions are taken up again later")
     shows = server.announcing(not arguments.no_browser)
-    with server.listening(port) as listener, shows as announce:
+    with server.listening_socket(port) as listener, shows as announce:
         work = Adjudication(path, arguments.beside, arguments.output, name)
-        if more := work.not_compared_in_words():
+        if more := work.remark_on_not_compared():
             logger.info("%s", more)
         try:
             server.serve(DecisionPage(work), listener, announce, reach)
@@ -204,8 +206,9 @@ def _decide(path: str, name: str, port: int, arguments: argparse.Namespace) -> N
 
 
 def _export(path: str, arguments: argparse.Namespace) -> None:
-    from dynet_vdgi.page.store.session import exported
-    from dynet_vdgi.page.text.marked import NOTHING, write_marked
+    from dynet_vdgi.page.store.session import exported_sentences
+    from dynet_vdgi.page.text.sentence_blocks import write_marked
+    from dynet_vdgi.page.text.sentence_state import NO_VALUE
     from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
 
     files.check_named(arguments.export)
@@ -215,13 +218,13 @@ def _export(path: str, arguments: argparse.Namespace) -> None:
             f"this file is annotated, too, as {arguments.export}{ENDING} shows; name another file"
         )
         raise UsageError(f"--export {arguments.export}: {what}")
-    sentences = exported(path)
+    sentences = exported_sentences(path)
     done = [marked for marked in sentences if marked.is_done]
     rest = [marked for marked in sentences if not marked.is_done]
     if arguments.finished and not done:
         raise UsageError(f"{path}: no sentence is finished, so there is nothing to write")
     write_marked(done if arguments.finished else sentences, arguments.export, "export")
-    untagged = sum(any(word.upos == NOTHING for word in marked.state.columns) for marked in rest)
+    untagged = sum(any(word.upos == NO_VALUE for word in marked.state.columns) for marked in rest)
     what = "left out" if arguments.finished else "without"
     if untagged and not arguments.finished:
         what += (

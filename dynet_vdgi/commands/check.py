@@ -10,14 +10,15 @@ rule, with number and first places. Levels 1 and 2 are the form of lines, column
 guidelines of all languages, 4 and 5 those of the language that --lang names by its code in UD.
 Exits with status 3 if there are errors, with 0 if there are warnings only.
 
-With --find, lists the words of which a query holds: conditions on columns, feats.NAME and misc.NAME of a word
-and, after head., of its head (head.head.: of that one's head), with = or != (the same value), ~ or !~ (a part that
-a regular expression matches, such as upos~^(NOUN|VERB)$). Values with blanks stand in quotes: form="New York". With
---json, vdgi annotate --list steps through them.
+With --find, lists the words of which a query holds: conditions on columns, feats.NAME and misc.NAME
+of a word and, after head., of its head (head.head.: of that one's head), with = or != (the same
+value), ~ or !~ (a part that a regular expression matches, such as upos~^(NOUN|VERB)$). Values with
+blanks stand in quotes: form="New York". With --json, vdgi annotate --list steps through them.
 
-With --consistency, lists the words whose head, relation, tag, features or lemma the rest of the files contradicts,
-the most suspicious first: what it is, what such words are elsewhere or what the parser says, and how often the
-two are there. The parser learns from one half of the sentences to judge the other.
+With --consistency, lists the words whose head, relation, tag, features or lemma the rest of the
+files contradicts, the most suspicious first: what it is, what such words are elsewhere or what the
+parser says, and how often the two are there. The parser learns from one half of the sentences to
+judge the other.
 
   vdgi check my.conllu
   vdgi check my.conllu --find 'upos=NOUN deprel=obj head.upos!=VERB'
@@ -77,14 +78,14 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.find is not None:
         from dynet_vdgi.conllu import places
 
-        found = list(places.find(names, arguments.find))
-        print_places(found, arguments.json)
-        if not found and (why := places.why_none(names, arguments.find)):
+        words = list(places.find(names, arguments.find))
+        print_places(words, arguments.json)
+        if not words and (why := places.why_none(names, arguments.find)):
             logger.info("%s", why)
     elif arguments.consistency:
-        from dynet_vdgi.page.learn.consistency import inconsistent
+        from dynet_vdgi.page.learn.consistency import inconsistent_words
 
-        print_places(inconsistent(names)[: arguments.number or 100], arguments.json)
+        print_places(inconsistent_words(names)[: arguments.number or 100], arguments.json)
     else:
         (_validate if arguments.ud else _check)(names, arguments)
 
@@ -99,10 +100,10 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
     if arguments.model:
         model = model_file.load(model_path(arguments.model))
         rules, data = model.rules, model.settings.data
-        known, hint = frozenset(model.vocabulary.tags), TO_A_MODEL
+        known_tags, hint = frozenset(model.vocabulary.tags), TO_A_MODEL
     else:
         rules, data = rules_named(arguments.rules or DEFAULT_RULES).rules, load_settings().data
-        known, hint = UD_TAGS | rules.mentioned_tags(), ""
+        known_tags, hint = UD_TAGS | rules.mentioned_tags(), ""
     tags, most = (
         arguments.tags or data.tags,
         FAULTS if arguments.max_faults is None else arguments.max_faults,
@@ -118,7 +119,7 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
         protocol = protocol_of(data.protocol)
         summary = check(name, rules, protocol, data.max_len, tags=tags, on_fault=report)
         try:
-            check_known(summary.tags, known, files.shown(name), hint)
+            check_known(summary.tags, known_tags, files.shown(name), hint)
         except DataError as fault:
             report(fault)
         in_file = next(faults)
@@ -141,9 +142,10 @@ def _check(names: Sequence[str], arguments: argparse.Namespace) -> None:
 def _of_ten_columns(name: str) -> str:
     """The text of a file without columns after MISC, which UD's validator does not know."""
     lines = files.read_text(name, are_limited=False).split("\n")
-    extra = {
-        column: None for line in lines if has_header([line]) for column in extra_in([line], ())
-    }
+    extra: dict[str, None] = {}  # names in order
+    for line in lines:
+        if has_header([line]):
+            extra.update(dict.fromkeys(extra_in([line], ())))
     if not extra:
         return "\n".join(lines)
     logger.info("%s: columns after MISC are not validated: %s", files.shown(name), " ".join(extra))
@@ -158,20 +160,20 @@ def _validate(names: Sequence[str], arguments: argparse.Namespace) -> None:
     if level in ("4", "5") and not language:
         raise UsageError(f"--level {level} needs the language, such as --lang ta")
     if language and level in ("", "4", "5") and udtools.code_in_ud(language):
-        raise UsageError(udtools.unknown_language(language))
+        raise UsageError(udtools.unknown_language_message(language))
     texts = [_of_ten_columns(name) for name in names]
     for name, text in zip(names, texts):
         if not text.strip("\ufeff \t\r\n"):
             raise DataError(files.shown(name), None, "no sentences", "there is nothing to check")
-    found = udtools.messages(texts, language, level)
-    if udtools.lack_of_language(found):
-        raise UsageError(udtools.unknown_language(language))
+    messages = udtools.messages(texts, language, level)
+    if udtools.lacks_language(messages):
+        raise UsageError(udtools.unknown_language_message(language))
     called = udtools.command(language, level) or [""]
     hint = " (--max-faults N shows them)"
 
     def place(message: udtools.Message) -> str:
         return f"{files.shown(names[message.file])}:{message.line}"
 
-    print(printable_text("\n".join(udtools.report(found, place, called, most, hint))))
-    if n_errors := sum(message.is_error for message in found):
+    print(printable_text("\n".join(udtools.report(messages, place, called, most, hint))))
+    if n_errors := sum(message.is_error for message in messages):
         raise FaultsFoundError(f"{counted(n_errors, 'error')} found")

@@ -37,6 +37,7 @@ from itertools import chain
 from dynet_vdgi.commands import add_ignore_feats, add_output, model_first, print_places
 from dynet_vdgi.commands.options import Options
 from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.system import file_checks, files
 from dynet_vdgi.system.messages import count
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
     names, covered = files.expand(arguments.text), files.expand(arguments.covered)
     file_checks.check_read_once([*names, *covered])
     from dynet_vdgi.models.run_folder import model_path
-    from dynet_vdgi.parser.choosing import LONGEST, SHORTEST, to_correct
+    from dynet_vdgi.parser.choosing import LONGEST_SENTENCE, SHORTEST_SENTENCE, to_correct
     from dynet_vdgi.parser.parser import load
     from dynet_vdgi.relations.label_table import named_table
     from dynet_vdgi.rule_tables.tag_warnings import (
@@ -86,13 +87,12 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     labels, parser = named_table(arguments.labels), load(model)
     tags = parser.model.settings.data.tags
-    text, before = (
-        [sentence for name in its for sentence in reading.read(name, heads="ignored", tags=tags)]
-        for its in (names, covered)
+    text, before = _sentences(names, tags), _sentences(covered, tags)
+    tags_there = Counter(tag for sentence in text for tag in sentence.tags)
+    check_known(
+        tags_there, parser.model.vocabulary.tags, ", ".join(map(files.shown, names)), TO_A_MODEL
     )
-    found = Counter(tag for sentence in text for tag in sentence.tags)
-    check_known(found, parser.model.vocabulary.tags, ", ".join(map(files.shown, names)), TO_A_MODEL)
-    tell_uninformative(found)
+    tell_uninformative(tags_there)
     logger.info("parsing %s", count(len(text), "sentence"))
     blocks = list(to_correct(parser, text, arguments.number, covered=before, labels=labels))
     with files.atomic_writer(arguments.output) as handle:
@@ -102,8 +102,19 @@ def run(arguments: argparse.Namespace) -> None:
     if len(blocks) < arguments.number:
         asked = count(arguments.number, "sentence")
         logger.warning(
-            "there were no more of %d to %d words: %s asked for", SHORTEST, LONGEST, asked
+            "there were no more of %d to %d words: %s asked for",
+            SHORTEST_SENTENCE,
+            LONGEST_SENTENCE,
+            asked,
         )
+
+
+def _sentences(names: Sequence[str], tags: str) -> list[Sentence]:
+    """The sentences of files, without heads."""
+    sentences: list[Sentence] = []
+    for name in names:
+        sentences += reading.read(name, heads="ignored", tags=tags)
+    return sentences
 
 
 def _list_words(names: Sequence[str], arguments: argparse.Namespace) -> None:

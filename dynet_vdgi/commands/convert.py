@@ -1,8 +1,8 @@
 """Convert interlinear text, tables of words and the Penn Treebank to CoNLL-U.
 
-FLExText, ELAN's EAF, Toolbox, CoNLL-X, CoNLL-2009, CoNLL-2003, Malt-TAB, MST and CSV are recognised: see
-vdgi help convert file. The corpus wsj is the Wall Street Journal of the Penn Treebank: see vdgi help convert
-wsj.
+FLExText, ELAN's EAF, Toolbox, CoNLL-X, CoNLL-2009, CoNLL-2003, Malt-TAB, MST and CSV are
+recognised: see vdgi help convert file. The corpus wsj is the Wall Street Journal of the Penn
+Treebank: see vdgi help convert wsj.
 
   vdgi convert story.flextext -o story.conllu
   vdgi convert story.eaf -o story.conllu
@@ -67,12 +67,13 @@ def _convert(arguments: argparse.Namespace) -> None:
     """Convert interlinear text and tables of words; `file` may be left out.
 
     From FLEx (FLExText), ELAN (EAF) and Toolbox: words, punctuation, lemmas, tags, glosses, morphs,
-    translations, speakers, times and notes. From tables: CoNLL-X, CoNLL-2009, CoNLL-2003, Malt-TAB, MST, CSV
-    or TSV with headings, and with --columns any table: heads and relations stay as they are.
+    translations, speakers, times and notes. From tables: CoNLL-X, CoNLL-2009, CoNLL-2003, Malt-TAB,
+    MST, CSV or TSV with headings, and with --columns any table: heads and relations stay as they
+    are.
 
-    A file's tags become UPOS if nearly all are UD's, or by the table --tags; others become XPOS. FEATS that are
-    not Name=Value go to MISC as OrigFeats. What CoNLL-U cannot hold is counted, with its first place.
-    docs/convert.md has tables of what becomes what.
+    A file's tags become UPOS if nearly all are UD's, or by the table --tags; others become XPOS.
+    FEATS that are not Name=Value go to MISC as OrigFeats. What CoNLL-U cannot hold is counted, with
+    its first place. docs/convert.md has tables of what becomes what.
 
       vdgi convert story.flextext --tags mine.tags -o story.conllu
       vdgi convert story.eaf --tier text=Utterance words=Wort --language en -o story.conllu
@@ -133,12 +134,13 @@ def _add_wsj(add: Options) -> None:
 def _run(arguments: argparse.Namespace) -> None:
     """Convert the Wall Street Journal in the Penn Treebank.
 
-    Reads files wsj_0001.mrg, ... in DIR, in its folders 00, 01, ..., or in its parsed/mrg/wsj, as on the
-    LDC's disc. The first two digits of a file are its section. Empty elements, function tags and indices are
-    dropped; forms stay as they are (-LRB-, 3\\/4, ``). XPOS is the treebank's tag, UPOS its counterpart in UD
-    version 1. Punctuation is kept as UPOS PUNCT, for the protocols to remove; with --policy wsj10 it includes
-    # and $, as in Klein and Manning's WSJ-10. Heads follow a table: yamada-matsumoto (that of Penn2Malt,
-    except that infinitives head their "to") or collins (1999).
+    Reads files wsj_0001.mrg, ... in DIR, in its folders 00, 01, ..., or in its parsed/mrg/wsj, as
+    on the LDC's disc. The first two digits of a file are its section. Empty elements, function tags
+    and indices are dropped; forms stay as they are (-LRB-, 3\\/4, ``). XPOS is the treebank's tag,
+    UPOS its counterpart in UD version 1. Punctuation is kept as UPOS PUNCT, for the protocols to
+    remove; with --policy wsj10 it includes # and $, as in Klein and Manning's WSJ-10. Heads follow
+    a table: yamada-matsumoto (that of Penn2Malt, except that infinitives head their "to") or
+    collins (1999).
 
       vdgi convert wsj treebank_3 --sections 2-21 -o train.conllu
       vdgi convert wsj treebank_3 --sections 23 --policy wsj10 -o test.conllu
@@ -148,7 +150,7 @@ def _run(arguments: argparse.Namespace) -> None:
         head_rules.load_head_rules(arguments.heads),
         penn.POLICIES[arguments.policy],
     )
-    paths = chosen(arguments.folder, arguments.sections, arguments.files)
+    paths = chosen_files(arguments.folder, arguments.sections, arguments.files)
     file_checks.check_output(arguments.output, paths)
     n_sentences = n_words = n_kept = 0
     with files.atomic_writer(arguments.output) as handle:
@@ -172,7 +174,7 @@ def _run(arguments: argparse.Namespace) -> None:
     )
 
 
-def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]:
+def chosen_files(folder: str, sections: str | None, numbers: str | None) -> list[Path]:
     """The files of a treebank that --sections and --files select, by name.
 
     Raises: UsageError for a section or number that does not exist.
@@ -182,9 +184,9 @@ def chosen(folder: str, sections: str | None, numbers: str | None) -> list[Path]
     if sections is not None:
         wanted = _numbers(sections, "--sections")
         if missing := wanted - {*there}:
-            known = f"(sections there: {', '.join(map(str, there))})"
+            hint = f"(sections there: {', '.join(map(str, there))})"
             raise UsageError(
-                f"--sections {sections}: no file of section {min(missing)} in {folder!r} {known}"
+                f"--sections {sections}: no file of section {min(missing)} in {folder!r} {hint}"
             )
         paths = [path for path in paths if penn.section(path) in wanted]
     if numbers is not None:

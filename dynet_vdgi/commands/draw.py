@@ -1,10 +1,11 @@
 """Draw trees in the terminal, or as SVG.
 
-Pictures show relations over the arcs, text shows them after the tags. If MISC has HeadConf= (vdgi parse
---confidence, vdgi choose), arcs show how certain the parser is: by colour, width and dashes in a picture, by
-? and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a missed gold arc (o). Below a
-tree, words are counted as by `vdgi evaluate` under the same --protocol. The name of the output sets the
-format: text on standard output, a picture for .svg. A picture shows all sentences, one below the other.
+Pictures show relations over the arcs, text shows them after the tags. If MISC has HeadConf= (vdgi
+parse --confidence, vdgi choose), arcs show how certain the parser is: by colour, width and dashes
+in a picture, by ? and ! in text. With --gold, every arc is marked instead: right, wrong (x), or a
+missed gold arc (o). Below a tree, words are counted as by `vdgi evaluate` under the same
+--protocol. The name of the output sets the format: text on standard output, a picture for .svg. A
+picture shows all sentences, one below the other.
 
 Multiword tokens and empty nodes are shown, too. Heads may be missing (_) and need not be a tree:
 what is wrong, such as a second root or a cycle, stands below. Only with --gold, all words need
@@ -53,7 +54,10 @@ def add_arguments(add: Options) -> None:
         "which heads to count below a tree, as in vdgi evaluate",
         default="standard",
     )
-    which = "draw only these: a number from 1, a range such as 3-7, or a sent_id (if numeric: sent_id=7)"
+    which = (
+        "draw only these: a number from 1, a range such as 3-7, "
+        "or a sent_id (if numeric: sent_id=7)"
+    )
     add("--sentence N...", which)
     add("--format", "default: by the output's name, otherwise text", choices=("text", "svg"))
     add_output(add)
@@ -70,7 +74,9 @@ def run(arguments: argparse.Namespace) -> None:
     file_checks.check_output(
         arguments.output, inputs, ending=".txt" if form == "text" else f".{form}"
     )
-    drawn = _chosen(names, gold, arguments.sentence, protocols.scoring_protocol(arguments.protocol))
+    drawn = _chosen_trees(
+        names, gold, arguments.sentence, protocols.scoring_protocol(arguments.protocol)
+    )
     if form == "text":
         _write_text(drawn, arguments.output, arguments.width)
     elif arguments.width:
@@ -79,7 +85,13 @@ def run(arguments: argparse.Namespace) -> None:
         _write_picture(drawn, arguments.output)
 
 
-def _chosen(
+def _range_of(wanted: str) -> range | None:
+    """The numbers of sentences that a word of the command line stands for; None: it is a name."""
+    match = _RANGE.fullmatch(wanted)
+    return range(int(match[1]), int(match[2] or match[1]) + 1) if match else None
+
+
+def _chosen_trees(
     names: Sequence[str], gold: str | None, wanted: Sequence[str], protocol: protocols.Protocol
 ) -> Iterator[DrawnTree]:
     """The trees of the wanted sentences, by default of all, in order.
@@ -92,9 +104,8 @@ def _chosen(
     from dynet_vdgi.evaluation.drawings import tree_of, with_heads
 
     waiting: list[tuple[Sentence, str]] | None = []  # None: some have heads
-    found = ((one, _RANGE.fullmatch(one)) for one in wanted)
-    numbers = {one: range(int(m[1]), int(m[2] or m[1]) + 1) if m else None for one, m in found}
-    ends = [its.stop if its else sys.maxsize for its in numbers.values()]
+    numbers = {one: _range_of(one) for one in wanted}
+    ends = [each.stop if each else sys.maxsize for each in numbers.values()]
     missing, most = list(wanted), 0  # the number of sentences in a file
     for name in names:
         for number, (sentence, right) in enumerate(_read(name, gold), 1):
@@ -102,11 +113,11 @@ def _chosen(
                 break
             most = max(most, number)
             sent_id = sentence.source.sent_id if sentence.source else None
-            met = [
-                one
-                for one, its in numbers.items()
-                if (sent_id == one.removeprefix(_ID) if its is None else number in its)
-            ]
+            met = []
+            for one, range_of_one in numbers.items():
+                is_name = range_of_one is None and sent_id == one.removeprefix(_ID)
+                if is_name or (range_of_one is not None and number in range_of_one):
+                    met.append(one)
             missing = [one for one in missing if one not in met]
             if met or not wanted:
                 place = f"{files.shown(name)}:{sentence.source.line if sentence.source else 1}"
@@ -114,8 +125,8 @@ def _chosen(
                 if waiting is not None and sentence.heads is None:
                     waiting.append((sentence, caption))
                     continue
-                for one, its_caption in waiting or ():
-                    yield tree_of(with_heads(one), caption=its_caption)
+                for waiting_one, its_caption in waiting or ():
+                    yield tree_of(with_heads(waiting_one), caption=its_caption)
                 waiting = None
                 yield tree_of(with_heads(sentence), right, protocol=protocol, caption=caption)
     if waiting:

@@ -1,17 +1,18 @@
 """Score parses against gold trees, or compare two annotations.
 
-The first line says what was scored, because figures under different protocols cannot be compared. By
-sentence length follow the directed accuracy (DDA, the share of words with the right head), the undirected
-one (UDA) and that of roots. If both files have relations (DEPREL, not only root and dep), so do the share of
-words whose head and relation are right (LAS, labelled attachment score) and that of right relations, without
-subtypes. DDA and LAS have 95 % intervals, and each parse after the first its difference from the first, with
-a p value: a bootstrap over the test sentences, which does not cover the variation between training runs.
+The first line says what was scored, because figures under different protocols cannot be compared.
+By sentence length follow the directed accuracy (DDA, the share of words with the right head), the
+undirected one (UDA) and that of roots. If both files have relations (DEPREL, not only root and
+dep), so do the share of words whose head and relation are right (LAS, labelled attachment score)
+and that of right relations, without subtypes. DDA and LAS have 95 % intervals, and each parse after
+the first its difference from the first, with a p value: a bootstrap over the test sentences, which
+does not cover the variation between training runs.
 
---baselines adds parsers that learn nothing: left and right branching, random transitions (mean of 10
-draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its own rules,
-name it with --rules. --published sets all beside the figures of Li et al. (2019), and warns if GOLD is of
-UD 2: theirs are of UD 1.4. Under --protocol every_word, DDA and LAS equal UAS and LAS of the official UD
-scorer (CoNLL 2018).
+--baselines adds parsers that learn nothing: left and right branching, random transitions (mean of
+10 draws), and the rules alone (mean of 5, ties broken at random). To see what a model adds to its
+own rules, name it with --rules. --published sets all beside the figures of Li et al. (2019), and
+warns if GOLD is of UD 2: theirs are of UD 1.4. Under --protocol every_word, DDA and LAS equal UAS
+and LAS of the official UD scorer (CoNLL 2018).
 
   vdgi evaluate gold.conllu parsed.conllu --max-len 10,15,40 --by tag,rule,distance,length
   vdgi evaluate gold.conllu ours.conllu theirs.conllu --baselines --rules runs/my
@@ -63,7 +64,10 @@ def add_arguments(add: Options) -> None:
     add("--max-len N,N", "length limits", default="10,15,40")
     add("--protocol NAME", f"{', '.join(_FIRST)} or {_LAST}", default="standard")
     add("--by WHAT,WHAT", "also break down by tag, rule, pair, distance or length")
-    rules = "rules for --by rule and --baselines: a model or run folder, a rule file, or a name such as ud"
+    rules = (
+        "rules for --by rule and --baselines: a model or run folder, a rule file, "
+        "or a name such as ud"
+    )
     add("--rules MODEL", f"{rules} (default: best)")
     add("--baselines", "also score parsers that learn nothing")
     add("--published LANG", "also print the paper's figures of this language")
@@ -95,12 +99,14 @@ def run(arguments: argparse.Namespace) -> None:
     elif arguments.raw:
         from dynet_vdgi.evaluation import raw_scores
 
-        found = raw_scores.score_files(gold, files.expand(arguments.parses))
+        scores_of_files = raw_scores.score_files(gold, files.expand(arguments.parses))
         if arguments.json:
-            of_files = {name: raw_scores.to_dict(scores) for name, scores in found.items()}
+            of_files = {
+                name: raw_scores.to_dict(scores) for name, scores in scores_of_files.items()
+            }
             print(json.dumps({"gold": gold, "parses": of_files}, indent=1))
         else:
-            print(plain(raw_scores.shown(found)))
+            print(plain(raw_scores.shown(scores_of_files)))
     else:
         _score(gold, arguments)
 
@@ -155,10 +161,12 @@ def _compare(one: str, arguments: argparse.Namespace) -> None:
 
     if len(arguments.parses) != 1:
         raise UsageError("--agreement compares two files: vdgi evaluate --agreement A B")
-    found = agreement(TwoFiles.read(one, arguments.parses[0]), punctuation=not arguments.no_punct)
+    comparison = agreement(
+        TwoFiles.read(one, arguments.parses[0]), punctuation=not arguments.no_punct
+    )
     worst = WORST if arguments.worst is None else arguments.worst
     confusions = CONFUSIONS if arguments.confusions is None else arguments.confusions
     if arguments.json:
-        print(json.dumps(found.to_dict(worst, confusions), indent=1, ensure_ascii=False))
+        print(json.dumps(comparison.to_dict(worst, confusions), indent=1, ensure_ascii=False))
     else:
-        print(printable_text(found.shown(worst, confusions)))
+        print(printable_text(comparison.shown(worst, confusions)))

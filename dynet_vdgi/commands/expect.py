@@ -35,8 +35,9 @@ from dynet_vdgi.system.text_tables import aligned
 logger = logging.getLogger("dynet_vdgi")
 
 _LEARNT_FROM = (
-    "the parser has learnt from trees of this language, it seems, or of a near relative (%s): the figures "
-    "below are for other languages; trees of yours will help less than they say, and a few perhaps not at all"
+    "the parser has learnt from trees of this language, it seems, or of a near relative (%s): "
+    "the figures below are for other languages; trees of yours will help less than they say, "
+    "and a few perhaps not at all"
 )
 
 
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     names = files.expand(arguments.files)
     file_checks.check_read_once(names)
-    from dynet_vdgi.parser.expectation import LITTLE
+    from dynet_vdgi.parser.expectation import LOW_SHARE
     from dynet_vdgi.parser.outlook import RELATED_WORDS, look
     from dynet_vdgi.parser.parser import load
     from dynet_vdgi.parser.steps import Steps
@@ -87,11 +88,13 @@ def run(arguments: argparse.Namespace) -> None:
             [str(each.trees), f"{100 * each.share:.0f}", f"{100 * low:.0f}-{100 * high:.0f}"]
         )
     print(aligned([list(row) for row in zip(*columns)], left=1))
-    if outlook.shares[0].share < LITTLE and not is_guessed:
+    if outlook.shares[0].share < LOW_SHARE and not is_guessed:
         print(
-            f"ten sentences to correct: vdgi choose {arguments.model} {names[0]} -n 10 -o ten.conllu"
+            "ten sentences to correct: "
+            f"vdgi choose {arguments.model} {names[0]} -n 10 -o ten.conllu"
         )
     if is_guessed:
         logger.info(
-            "with guessed tags, gold trees help only a parser whose tagger learns from their tags, too"
+            "with guessed tags, "
+            "gold trees help only a parser whose tagger learns from their tags, too"
         )

@@ -102,9 +102,9 @@ def _table(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.experiments import tables
 
     rows = tables.read([Path(folder) for folder in arguments.folders])
-    found = (
+    sections = (
         tables.overview(rows)
         if arguments.like is None
         else tables.published_tables(rows, arguments.like)
     )
-    sys.stdout.write(plain(tables.markdown(found)))
+    sys.stdout.write(plain(tables.markdown(sections)))

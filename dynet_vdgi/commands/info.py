@@ -27,7 +27,7 @@ def add_arguments(add: Options) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.models import model_file
     from dynet_vdgi.models.run_folder import model_path
-    from dynet_vdgi.parser.description import everything, facts
+    from dynet_vdgi.parser.description import facts, to_json
     from dynet_vdgi.parser.steps import Steps, description
     from dynet_vdgi.system.messages import printable_text
     from dynet_vdgi.system.text_tables import aligned
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     tagger = Steps.of(path, model, {}).tagger
     if arguments.json:
         of_tagger = {"accuracy": tagger.accuracy, "words": tagger.n_words} if tagger else None
-        print(json.dumps({**everything(model), "tagger": of_tagger}, indent=1))
+        print(json.dumps({**to_json(model), "tagger": of_tagger}, indent=1))
         return
     rows = [("model", str(path)), *facts(model), ("weights", f"{model.n_weights:,}")]
     if tagger is not None:

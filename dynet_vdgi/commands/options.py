@@ -95,7 +95,8 @@ class Options:
         most: int | None = None,
         **more: Any,
     ) -> None:
-        """Adds one. With `least`, its value is a whole number, `most` at most; `more`: of argparse."""
+        """Adds one. With `least`, its value is a whole number, `most` at most;
+        `more`: of argparse."""
         words = spec.split()
         names = [word for word in words if word.startswith("-")]
         values = words[len(names) :]
@@ -155,15 +156,15 @@ def check_together(
         if is_given and (action in fixed or (action.dest, value) not in short):
             given += action.option_strings
 
-    def found(options: str) -> list[str]:
+    def given_among(options: str) -> list[str]:
         return [option for option in options.split() if option in given]
 
     for options, other, reason in APART.get(verb, ()):
-        if other in given and found(options):
+        if other in given and given_among(options):
             why = f": {reason}" if reason else ""
-            raise UsageError(f"{found(options)[0]} has no effect with {other}{why}")
+            raise UsageError(f"{given_among(options)[0]} has no effect with {other}{why}")
     for options, others in NEEDED.get(verb, ()):
-        if found(options) and not found(others):
+        if given_among(options) and not given_among(others):
             raise UsageError(
-                f"{found(options)[0]} has no effect without {' or '.join(others.split())}"
+                f"{given_among(options)[0]} has no effect without {' or '.join(others.split())}"
             )

@@ -22,11 +22,12 @@ learnt from has fewer than 500 sentences.
   vdgi parse universal my.conllu -o my.parsed.conllu
   vdgi parse runs/my large.conllu --fast -o large.parsed.conllu
 
-Raw text is split into words and tagged first, and so are words of CoNLL-U whose UPOS is _; other words keep
-the tags they have, unless you say --retag. The tokeniser and the tagger learn from some tagged sentences. A
-run trained with these two options keeps both, so vdgi parse runs/my raw.txt needs neither. If each line of
-the text is a sentence, say --lines; otherwise line ends are spaces, and empty lines end sentences. Text from
-standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my.
+Raw text is split into words and tagged first, and so are words of CoNLL-U whose UPOS is _; other
+words keep the tags they have, unless you say --retag. The tokeniser and the tagger learn from some
+tagged sentences. A run trained with these two options keeps both, so vdgi parse runs/my raw.txt
+needs neither. If each line of the text is a sentence, say --lines; otherwise line ends are spaces,
+and empty lines end sentences. Text from standard input is raw only if you say so: vdgi parse
+runs/my --tokeniser runs/my.
 
   vdgi tokenize train tagged.conllu -o my.tokeniser
   vdgi tag train tagged.conllu -o my.tagger
@@ -36,11 +37,12 @@ standard input is raw only if you say so: vdgi parse runs/my --tokeniser runs/my
 a head that you gave makes it so. If no projective tree contains the given heads of a sentence, it
 is written unchanged, a message names its line, and the exit status is 3.
 
-To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the head is
-right, except for punctuation. Without trees of the language, trust the order of these values more than their
-level: all may be ten points too high or too low, or more. The model `universal` ends with an estimate of the
-share of right heads; after training with --trees there is none, so keep some trees aside and evaluate. Words
-that had to be tagged get TagConf=, the probability of their UPOS. Neural models have no confidences.
+To find heads worth checking, use --confidence: HeadConf= in MISC is how probable it is that the
+head is right, except for punctuation. Without trees of the language, trust the order of these
+values more than their level: all may be ten points too high or too low, or more. The model
+`universal` ends with an estimate of the share of right heads; after training with --trees there is
+none, so keep some trees aside and evaluate. Words that had to be tagged get TagConf=, the
+probability of their UPOS. Neural models have no confidences.
 
   vdgi parse runs/my new.conllu --confidence -o new.parsed.conllu
   vdgi parse runs/my begun.conllu --keep-heads -o filled.conllu              # HEAD _: to be filled in
@@ -78,7 +80,10 @@ def add_arguments(add: Options) -> None:
     add("[FILE...]", inputs, dest="files", default=["-"])
     one_each = "with {} in its name, one per input: {} is the input's name without .conllu"
     add("-o --output FILE", f"output file (default: standard output); {one_each}", default="-")
-    sure = "write HeadConf= to MISC: how probable each head is to be right, and TagConf=, if it tagged the word"
+    sure = (
+        "write HeadConf= to MISC: how probable each head is to be right, and TagConf=, "
+        "if it tagged the word"
+    )
     add("--confidence", f"{sure}; not for neural models")
     add(
         "--keep-heads",
@@ -122,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
                     f"--output {arguments.output}: {times} inputs would be written to {output}"
                 )
     _check_outputs(arguments, names, [output for _, output in outputs])
-    from dynet_vdgi.parser.files import FileParser
+    from dynet_vdgi.parser.file_parser import FileParser
     from dynet_vdgi.parser.given_heads import KeepError
     from dynet_vdgi.parser.parser import How, load
     from dynet_vdgi.relations.label_table import named_table
@@ -188,10 +193,10 @@ def _steps(arguments: argparse.Namespace, model: ModelFile, names: Sequence[str]
     """The steps before parsing. Raises: UsageError, one is missing or has no effect; ModelError."""
     from dynet_vdgi.parser.steps import Steps
 
-    said = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
+    step_names = {"tokeniser": arguments.tokeniser, "tagger": arguments.tagger}
     how = {"retag": arguments.retag, "notes": arguments.confidence, "lines": arguments.lines}
-    steps = Steps.of(arguments.model, model, said, **how)
+    steps = Steps.of(arguments.model, model, step_names, **how)
     steps.check(names)
-    if arguments.in_place and any(map(steps.is_raw, names)):
+    if arguments.in_place and any(steps.is_raw(name) for name in names):
         raise UsageError("--in-place would replace raw text: name another output")
     return steps

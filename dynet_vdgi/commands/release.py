@@ -1,9 +1,10 @@
 """Make a treebank in the form of Universal Dependencies of annotated files.
 
-Writes to FOLDER what a repository of UD holds: xx_mine-ud-train.conllu, -dev and -test, README.md, LICENSE.txt,
-CONTRIBUTING.md and stats.xml. Takes sentences that are finished in `vdgi annotate`, without marks and notes;
-FILE stays as it is. FOLDER/not-to-release/release.toml asks for what only you know, such as the licence. After
-more work, run it again: it writes what has changed, and sentences keep their names, documents their part.
+Writes to FOLDER what a repository of UD holds: xx_mine-ud-train.conllu, -dev and -test, README.md,
+LICENSE.txt, CONTRIBUTING.md and stats.xml. Takes sentences that are finished in `vdgi annotate`,
+without marks and notes; FILE stays as it is. FOLDER/not-to-release/release.toml asks for what only
+you know, such as the licence. After more work, run it again: it writes what has changed, and
+sentences keep their names, documents their part.
 
 UD's own validator (udtools, the extra `validate`) reads the result, at level 5 where it knows the
 language, else at level 3. Errors are listed by rule, with number and first place in FILE. Exits
@@ -45,9 +46,9 @@ def add_arguments(add: Options) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     from dynet_vdgi.conllu.extra_columns import NAMELESS
-    from dynet_vdgi.release.documents import AnnotatedFiles, repeated
-    from dynet_vdgi.release.folder import VALUES, prepared
-    from dynet_vdgi.release.split import below_minimum, shortfall
+    from dynet_vdgi.release.documents import AnnotatedFiles, repeated_sentences
+    from dynet_vdgi.release.folder import VALUES, release_of
+    from dynet_vdgi.release.split import shortfall, size_fault
     from dynet_vdgi.validation import udtools
 
     folder, code, name = Path(arguments.folder), arguments.code, arguments.name
@@ -64,29 +65,30 @@ def run(arguments: argparse.Namespace) -> None:
     files.check_named(arguments.folder, "folder")
     names = files.expand(arguments.files)
     file_checks.check_read_again(names, "a release is made of files")
-    if inside := [
-        path
-        for path in names
-        if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder)
-    ]:
-        raise UsageError(f"{inside[0]}: the files to release must not be in {folder}")
-    found = AnnotatedFiles()
     for path in names:
-        found.read(path, everything=arguments.all)
-    if found.faults:
-        print(printable_text("\n".join(map(str, found.faults[:20]))))
+        if os.path.dirname(os.path.realpath(path)) == os.path.realpath(folder):
+            raise UsageError(f"{path}: the files to release must not be in {folder}")
+    annotated = AnnotatedFiles()
+    for path in names:
+        annotated.read(path, everything=arguments.all)
+    if annotated.faults:
+        print(printable_text("\n".join(map(str, annotated.faults[:20]))))
         raise FaultsFoundError(
-            f"{count(len(found.faults), 'text')} to correct; nothing was written"
+            f"{count(len(annotated.faults), 'text')} to correct; nothing was written"
         )
-    for repeats in repeated(found.documents):
+    for repeats in repeated_sentences(annotated.documents):
         if repeats.is_copy and not arguments.copies:
             raise UsageError(
-                f"{repeats}; nothing was written: name one of the two files, or take both with --copies"
+                f"{repeats}; nothing was written: name one of the two files, "
+                "or take both with --copies"
             )
         logger.warning("%s", repeats)
-    release = prepared(folder, f"{code}_{name.lower()}", found, everything=arguments.all)
+    release = release_of(folder, f"{code}_{name.lower()}", annotated, everything=arguments.all)
     if release.gone and not arguments.fewer:
-        remedy = "nothing was written: name all files of the treebank, or take these documents out with --fewer"
+        remedy = (
+            "nothing was written: name all files of the treebank, "
+            "or take these documents out with --fewer"
+        )
         raise UsageError(
             f"no FILE has sentences of {', '.join(map(repr, release.gone))} any more; {remedy}"
         )
@@ -102,15 +104,18 @@ def run(arguments: argparse.Namespace) -> None:
     which = (
         "without tags or tree" if arguments.all else "not finished (--all takes those with a tree)"
     )
-    logger.info("left out: %s %s", count(found.left_out, "sentence"), which)
+    logger.info("left out: %s %s", count(annotated.left_out, "sentence"), which)
     if release.renamed:
         renamed = [f"{one.written_name!r} is {one.name}," for one in release.renamed]
-        what = f"UD takes no blanks or slashes in sent_id, so {count(len(renamed), 'sentence')} got another"
+        what = (
+            "UD takes no blanks or slashes in sent_id, "
+            f"so {count(len(renamed), 'sentence')} got another"
+        )
         logger.warning("%s: %s", what, listed(renamed, 5).rstrip(","))
     whole = [sum(size[unit] for size in release.sizes.values()) for unit in ("sentences", "words")]
-    if too_small := below_minimum(*whole):
+    if too_small := size_fault(*whole):
         logger.warning("%s", too_small)
-    if named := sorted(found.dropped - {NAMELESS}) or sorted(found.dropped):
+    if named := sorted(annotated.dropped - {NAMELESS}) or sorted(annotated.dropped):
         logger.warning(
             "columns after MISC are not released, because UD has ten: %s", ", ".join(named)
         )
@@ -118,14 +123,17 @@ def run(arguments: argparse.Namespace) -> None:
         logger.warning("%s", warning)
     texts = [release.files[path] for path in release.places]
     messages, language = udtools.messages(texts, code), code
-    if udtools.lack_of_language(messages):
+    if udtools.lacks_language(messages):
         messages, language = udtools.messages(texts), ""
     places, called = list(release.places.values()), udtools.command(language) or [""]
     lines = udtools.report(
         messages, lambda each: "{}:{}".format(*places[each.file][each.line - 1]), called
     )
     print(printable_text("\n".join(lines)))
-    missing = f"{folder / VALUES}: {count(len(release.missing), 'value')} missing: {', '.join(release.missing)}"
+    missing = (
+        f"{folder / VALUES}: {count(len(release.missing), 'value')} missing: "
+        f"{', '.join(release.missing)}"
+    )
     if n_errors := sum(message.is_error for message in messages):
         raise FaultsFoundError(
             "\n".join([f"{count(n_errors, 'error')} found"] + [missing] * bool(release.missing))

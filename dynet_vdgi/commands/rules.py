@@ -1,7 +1,7 @@
 """Read, explain and estimate rule tables.
 
-A rule table holds knowledge about trees before anything is learnt; ud2 is the table of labels by which vdgi
-parse writes relations: edit a copy and name it with --labels.
+A rule table holds knowledge about trees before anything is learnt; ud2 is the table of labels by
+which vdgi parse writes relations: edit a copy and name it with --labels.
 """
 
 from __future__ import annotations
@@ -109,7 +109,9 @@ def _explain(arguments: argparse.Namespace) -> None:
     rules = _rules(arguments)
     sentences = _sentences(arguments.text, arguments.tags)
     chosen = (
-        [_chosen(sentences, arguments.sentence)] if arguments.sentence else sentences[:TREES_SHOWN]
+        [_chosen_sentence(sentences, arguments.sentence)]
+        if arguments.sentence
+        else sentences[:TREES_SHOWN]
     )
     text = [item.sentence for item in sentences]
     facts = load_facts(arguments.language_facts, rules) if arguments.language_facts else {}
@@ -153,17 +155,17 @@ def _sentences(names: Sequence[str], tags: str) -> list[Numbered]:
 
     expanded, keep = files.expand(names), Filter(STANDARD)
     every = (sentence for name in expanded for sentence in reading.read(name, tags=tags))
-    found = [
-        Numbered(number, (sentence.source.sent_id if sentence.source else None) or "", kept)
-        for number, sentence in enumerate(every, 1)
-        for kept in keep([sentence])
-    ]
-    if not found:
+    sentences = []
+    for number, sentence in enumerate(every, 1):
+        name = (sentence.source.sent_id if sentence.source else None) or ""
+        for without_punctuation in keep([sentence]):  # none, if there is nothing else
+            sentences.append(Numbered(number, name, without_punctuation))
+    if not sentences:
         raise DataError(", ".join(expanded), None, "there is no sentence", "or punctuation only")
-    return found
+    return sentences
 
 
-def _chosen(text: Sequence[Numbered], wanted: str) -> Numbered:
+def _chosen_sentence(text: Sequence[Numbered], wanted: str) -> Numbered:
     """The sentence of this number or sent_id. Raises: UsageError."""
     by_name = {item.name: item for item in reversed(text) if item.name}
     by_name = {**{str(item.number): item for item in text}, **by_name}
@@ -183,11 +185,12 @@ def _score(text: Sequence[Numbered], prior: Prior) -> str:
     gold = [item.sentence for item in text if item.sentence.heads is not None]
     if not gold:
         return "rules alone: not scored, because the text has no trees to compare with"
-    found = (
-        sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS)) / TIE_SEEDS
-    )
+    total = sum(score(gold, rules_only(gold, prior, seed)).dda for seed in range(TIE_SEEDS))
+    accuracy = total / TIE_SEEDS
     where = f"{count(len(gold), 'sentence')} with trees, used for comparison only"
-    return f"rules alone: {100 * found:.1f} % of heads right in {where} (DDA, punctuation removed)"
+    return (
+        f"rules alone: {100 * accuracy:.1f} % of heads right in {where} (DDA, punctuation removed)"
+    )
 
 
 def _estimate(arguments: argparse.Namespace) -> None:
@@ -197,8 +200,8 @@ def _estimate(arguments: argparse.Namespace) -> None:
     link, in short, projective sentences of a treebank, without punctuation. This is the paper's
     setting "WeaklySupervised".
 
-      vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt vdgi train --train my.conllu --preset
-      paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
+      vdgi rules estimate xx-ud-train.conllu -o xx-rules.txt
+      vdgi train --train my.conllu --preset paper --rules xx-rules.txt --set posterior.expectations=rates --out runs/my
     """
     from dynet_vdgi.rule_tables.estimated_rules import estimated_rules
     from dynet_vdgi.rule_tables.rules import load_rules

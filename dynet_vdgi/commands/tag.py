@@ -16,11 +16,13 @@ import argparse
 import logging
 import time
 from collections import Counter
+from itertools import chain
 
 from dynet_vdgi.commands import add_ignore_feats, add_output, add_tasks, model_first
 from dynet_vdgi.commands.options import Options
 from dynet_vdgi.conllu.corpus import read, words_in
 from dynet_vdgi.conllu.repeated import without_superseded
+from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.system import file_checks, files
 from dynet_vdgi.system.messages import count
@@ -54,9 +56,10 @@ def _add_words(add: Options) -> None:
 def _words(arguments: argparse.Namespace) -> None:
     """Tag the words of a file; `words` may be left out.
 
-    Everything else in the file stays as it is. With --confidence, the words that were tagged get TagConf= in
-    MISC, the probability of their UPOS: vdgi choose --words lists the least sure ones, and vdgi parse and
-    vdgi expect take into account that some tags are wrong. Without it they take all tags as right.
+    Everything else in the file stays as it is. With --confidence, the words that were tagged get
+    TagConf= in MISC, the probability of their UPOS: vdgi choose --words lists the least sure ones,
+    and vdgi parse and vdgi expect take into account that some tags are wrong. Without it they take
+    all tags as right.
 
       vdgi tag my.tagger new.conllu -o new.tagged.conllu
       vdgi tag runs/my new.conllu --retag --confidence > new.tagged.conllu
@@ -74,8 +77,8 @@ def _words(arguments: argparse.Namespace) -> None:
             n_words += len(tagged.sentence)
             n_given += tagged.n_given
             handle.write(block_of(tagged.noted if arguments.confidence else tagged.sentence))
-    kept = f", {n_given} had tags and kept them (--retag replaces them)" if n_given else ""
-    logger.info("%s%s", count(n_words, "word"), kept)
+    remark = f", {n_given} had tags and kept them (--retag replaces them)" if n_given else ""
+    logger.info("%s%s", count(n_words, "word"), remark)
 
 
 def _add_train(add: Options) -> None:
@@ -112,21 +115,18 @@ def _train(arguments: argparse.Namespace) -> None:
     file_checks.check_output(arguments.output, [*tagged, *text, *listing], ending=".tagger")
     file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
     start = time.process_time()
-    groups, raw_groups = (
-        [list(read(path, heads="ignored", tags="known")) for path in paths]
-        for paths in (tagged, text)
+    groups = [list(read(path, heads="ignored", tags="known")) for path in tagged]
+    sentences = list(
+        chain.from_iterable(without_superseded(groups, lambda sentence: sentence.forms))
     )
-    sentences = [
-        each
-        for group in without_superseded(groups, lambda sentence: sentence.forms)
-        for each in group
-    ]
-    raw = [each for group in raw_groups for each in group]
+    raw: list[Sentence] = []
+    for path in text:
+        raw += read(path, heads="ignored", tags="known")
     if lines := in_lower_case(Counter(tag for each in sentences for tag in each.tags)):
         logger.warning("%s", lines)
     tagger = Tagger().fit(sentences, raw, tag_list=arguments.tag_list)
     tagger.save(arguments.output)
-    n_raw = sum(map(len, [*sentences, *raw])) - tagger.n_words
+    n_raw = sum(len(sentence) for sentence in [*sentences, *raw]) - tagger.n_words
     numbers = count(tagger.n_words, "word"), count(n_raw, "word")
     logger.info(
         "%s with tags, %s without (%.1f CPU seconds)", *numbers, time.process_time() - start
@@ -196,10 +196,12 @@ def _list(arguments: argparse.Namespace) -> None:
     names = files.expand(arguments.texts)
     file_checks.check_output(arguments.output, names, ending=".tsv")
     file_checks.check_new(arguments.output, overwrite=arguments.overwrite)
-    every = (nfc(word) for words in words_in(names) for word in words)
-    counts = Counter(word for word in every if any(map(str.isalpha, word)))
+    counts: Counter[str] = Counter()
+    for word in chain.from_iterable(words_in(names)):
+        word = nfc(word)
+        if any(letter.isalpha() for letter in word):
+            counts[word] += 1
+    by_count = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     with files.atomic_writer(arguments.output) as handle:
-        for word, number in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[
-            : arguments.number
-        ]:
+        for word, number in by_count[: arguments.number]:
             handle.write(f"{word}\t_\t_\t{number}\n")

@@ -96,7 +96,7 @@ def _train(arguments: argparse.Namespace) -> None:
     file_checks.check_read_again(names, "it is read twice")
     file_checks.check_output(output, names, ending=".tokeniser")
     file_checks.check_new(output, overwrite=arguments.overwrite)
-    from dynet_vdgi.words.tokeniser import files as tokeniser_file
+    from dynet_vdgi.words.tokeniser import tokeniser_file
 
     try:
         made = tokeniser_file.train(names, output)

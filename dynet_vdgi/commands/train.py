@@ -43,13 +43,25 @@ from dynet_vdgi.system import files
 
 def add_arguments(add: Options) -> None:
     add("--train FILE...", "tagged text to learn from")
-    several = "for a parser of several languages, instead of --train: a label such as fr, then tagged text"
+    several = (
+        "for a parser of several languages, instead of --train: a label such as fr, "
+        "then tagged text"
+    )
     add("--language LABEL FILE...", f"{several}; once for each language", action="append")
-    trees = "gold trees to learn from, with or without text; HEAD may be _ for words without a head so far"
+    trees = (
+        "gold trees to learn from, with or without text; "
+        "HEAD may be _ for words without a head so far"
+    )
     add("--trees FILE...", trees)
-    others = "gold trees of another language, once for each language: a new universal parser learns from them"
+    others = (
+        "gold trees of another language, once for each language: "
+        "a new universal parser learns from them"
+    )
     add("--treebank LABEL FILE...", f"{others}, without text", action="append")
-    raw = "learn a tokeniser and a tagger from the tagged words, and tag the others; and more text to learn"
+    raw = (
+        "learn a tokeniser and a tagger from the tagged words, and tag the others; "
+        "and more text to learn"
+    )
     add("--raw [FILE...]", f"{raw} from: raw (.txt), or CoNLL-U without tags", default=None)
     add("--lines", "each line of raw text (.txt) is a sentence, for --raw")
     add("--tokeniser FILE", "splits raw text (.txt) into words; is kept in the model")
@@ -122,7 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _facts(given: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
     """The file of facts for each label; the label is empty for a text without one. Raises:
     UsageError."""
-    found: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for name in given:
         label, equals, rest = name.partition("=")
         label, file = (
@@ -130,12 +142,12 @@ def _facts(given: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
         )
         if not file or file == files.STANDARD:
             raise UsageError(f"--language-facts {name}: name a file")
-        if label in found:
+        if label in facts:
             raise UsageError(
                 f"--language-facts {name}: there is one file of facts for a language, not two"
             )
-        found[label] = file
-    return found
+        facts[label] = file
+    return facts
 
 
 def _by_label(given: Sequence[Sequence[str]], option: str) -> dict[str, list[str]]:

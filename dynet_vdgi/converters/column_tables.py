@@ -18,7 +18,9 @@ IGNORED = "_"
 LAYOUTS = {
     "conll-x": "id form lemma tag xpos feats head deprel phead pdeprel",
     "conll-2003": "form tag chunk ner",
-    "conll-2009": "id form lemma plemma tag ppos feats pfeat head phead deprel pdeprel fillpred pred",
+    "conll-2009": (
+        "id form lemma plemma tag ppos feats pfeat head phead deprel pdeprel fillpred pred"
+    ),
     "malt-tab": "form tag head deprel",
 }
 """The columns of each format."""
@@ -108,8 +110,8 @@ def read(
         elif len(cells) == LEAST_OF_X and layout[-2:] == ["phead", "pdeprel"]:
             cells += ["_", "_"]
         if line.startswith("#") and "id" in layout and not rows and not _NUMBER.match(cells[0]):
-            found = _COMMENT.match(line)
-            comments.append((found[1] or "comment", found[2]) if found else ("comment", line))
+            match = _COMMENT.match(line)
+            comments.append((match[1] or "comment", match[2]) if match else ("comment", line))
         elif line.split()[:1] == [DOCSTART]:
             document = ""
         elif line.strip():
@@ -280,9 +282,9 @@ def _layout_of(name: str, line: int, cells: Sequence[str], losses: Losses) -> li
 def is_heading(line: str, delimiter: str) -> bool:
     """Whether a line has the headings of a table with words."""
     cells = [cell.strip().strip('"').lower() for cell in line.split(delimiter)]
-    known = {_HEADERS.get(cell, cell) for cell in cells}
+    columns = {_HEADERS.get(cell, cell) for cell in cells}
     is_text = not any(cell.isdigit() for cell in cells)
-    return is_text and "form" in known and len(known & {*COLUMNS}) > 1
+    return is_text and "form" in columns and len(columns & {*COLUMNS}) > 1
 
 
 def layout_of(columns: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import PurePath
 from typing import TextIO
 
@@ -52,7 +53,8 @@ _DELIMITERS = "\t,;"
 class ConversionSettings:
     """How the user wants files to be read; "" and nothing stand for what the file says.
 
-    language: of translations of which the file does not say it. roles: of tiers and markers, by name.
+    language: of translations of which the file does not say it. roles: of tiers and markers, by
+    name.
     upos: UPOS by a file's own tags.
     """
 
@@ -68,7 +70,8 @@ class ConversionSettings:
 class Converted:
     """What was made of a file; `losses` is a line for each kind of loss.
 
-    names: of the tiers, their types, or the markers that are there; empty unless the user has named some.
+    names: of the tiers, their types, or the markers that are there; empty unless the user has named
+    some.
     uses_table: whether a word has a tag of the user's table.
     """
 
@@ -92,17 +95,12 @@ def write(
     the format.
     """
     source = sources.read(path, reading.encoding)
-    kind = reading.format or recognised(source, has_columns=bool(reading.columns))
+    kind = reading.format or recognised_format(source, has_columns=bool(reading.columns))
     _check_options(source.name, kind, reading)
     losses = Losses(source.name)
-    tags = TagChoice(
-        (
-            word
-            for one in _utterances(source, kind, reading, Losses(source.name))
-            for word in one.words
-        ),
-        reading.upos,
-    )
+    read_first = _utterances(source, kind, reading, Losses(source.name))
+    words = chain.from_iterable(utterance.words for utterance in read_first)
+    tags = TagChoice(words, reading.upos)
     document = PurePath(path).name.partition(".")[0] if path != "-" else "text"
     n_sentences = n_words = n_without = 0
     for block, size in blocks(
@@ -164,7 +162,7 @@ def _delimiter(source: ForeignFile) -> str:
     return max(_DELIMITERS, key=first.count)
 
 
-def recognised(source: ForeignFile, *, has_columns: bool = False) -> str:
+def recognised_format(source: ForeignFile, *, has_columns: bool = False) -> str:
     """The name of a file's format, by its content and then by its ending.
 
     Raises: DataError, it is empty, it is CoNLL-U already, or nothing shows what it is.
@@ -192,7 +190,7 @@ def recognised(source: ForeignFile, *, has_columns: bool = False) -> str:
     if has_columns:
         return "csv" if _is_csv(source) else "conll-2003"
     lines = [line for line in source.lines[:2000] if line.strip()]
-    kind = _of_lines(lines, source.lines[:200])
+    kind = _format_of_lines(lines, source.lines[:200])
     if not kind:
         kind = _ENDINGS.get(PurePath(source.name.removesuffix(".gz")).suffix.lower(), "")
     if not kind:
@@ -208,7 +206,7 @@ def _is_csv(source: ForeignFile) -> bool:
     return "\t" not in first and any(mark in first for mark in _DELIMITERS[1:])
 
 
-def _of_lines(lines: Sequence[str], all_lines: Sequence[str]) -> str:
+def _format_of_lines(lines: Sequence[str], all_lines: Sequence[str]) -> str:
     """The format that the lines have the form of; "" for none."""
     if not lines:
         return ""

@@ -64,20 +64,20 @@ def read(
             raise DataError(source.name, node.line, message, "give each a TIER_ID of its own")
         tiers[key] = _tier(node, kinds, times, losses)
     _check_keys(tiers, source.name)
-    assign(tiers, _ordered(tiers, source.name), roles, losses)
+    assign(tiers, _tiers_in_order(tiers, source.name), roles, losses)
     _adopt(tiers)
-    order = _ordered(tiers, source.name)
-    below = _below(tiers, losses)
+    order = _tiers_in_order(tiers, source.name)
+    below = _annotations_below(tiers, losses)
     units = [tier for tier in order if _is_unit(tier, tiers)]
     if not any(tier.annotations for tier in units):
-        known = ", ".join(repr(key) for key in list(tiers)[:8]) or "none"
-        hint = f"name it: --tier text=TIER; there are: {known}"
+        names = ", ".join(repr(key) for key in list(tiers)[:8]) or "none"
+        hint = f"name it: --tier text=TIER; there are: {names}"
         raise DataError(source.name, None, "no tier with sentences", hint)
     _add_unread(order, units, losses)
     sound = next(
         (node.get("RELATIVE_MEDIA_URL") or node.get("MEDIA_URL") for node in _media(root)), ""
     )
-    sentences = [(one, tier) for tier in units for one in _in_order(tier.annotations)]
+    sentences = [(one, tier) for tier in units for one in _annotations_in_order(tier.annotations)]
     if all(one.begin is not None for one, _ in sentences):
         sentences.sort(key=lambda each: each[0].begin or 0.0)
     _count_overlaps(sentences, losses)
@@ -108,19 +108,17 @@ def _times(root: Node) -> Times:
     """The times of all slots; those without one lie evenly between their neighbours."""
     slots = [slot for order in root.named("TIME_ORDER") for slot in order.named("TIME_SLOT")]
     values = [_number(slot.get("TIME_VALUE")) for slot in slots]
-    known = [n for n, value in enumerate(values) if value is not None]
+    given = [n for n, value in enumerate(values) if value is not None]
     times: dict[str, tuple[float | None, bool]] = {}
     for n, (slot, value) in enumerate(zip(slots, values)):
         is_given = value is not None
-        if value is None and known:
-            place = bisect_right(known, n)
-            before, after = known[max(place - 1, 0)], known[min(place, len(known) - 1)]
+        if value is None and given:
+            place = bisect_right(given, n)
+            before, after = given[max(place - 1, 0)], given[min(place, len(given) - 1)]
             first, last = values[before] or 0.0, values[after] or 0.0
-            value = (
-                first + (last - first) * (n - before) / (after - before)
-                if after > before
-                else first
-            )
+            value = first
+            if after > before:
+                value += (last - first) * (n - before) / (after - before)
         times[slot.get("TIME_SLOT_ID")] = value, is_given
     return times
 
@@ -168,7 +166,7 @@ def _tier(node: Node, kinds: Mapping[str, str], times: Times, losses: Losses) ->
     return tier
 
 
-def _ordered(tiers: Mapping[str, Tier], name: str) -> list[Tier]:
+def _tiers_in_order(tiers: Mapping[str, Tier], name: str) -> list[Tier]:
     """The tiers, parents first. Raises: DataError, one is below itself, or too many are below each
     other."""
     depths: dict[str, int] = {}
@@ -186,7 +184,8 @@ def _ordered(tiers: Mapping[str, Tier], name: str) -> list[Tier]:
 
 
 def _adopt(tiers: Mapping[str, Tier]) -> None:
-    """Puts tiers of words, translations and notes that stand alone below the text of their speaker."""
+    """Puts tiers of words, translations and notes that stand alone below the text
+    of their speaker."""
     roots = [tier for tier in tiers.values() if tier.parent not in tiers]
     texts = [tier for tier in roots if tier.role in (TEXT, NAME)]
     for tier in roots:
@@ -224,8 +223,8 @@ def _check_keys(tiers: Mapping[str, Tier], name: str) -> None:
             met.add(one.key)
 
 
-def _below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
-    found: dict[str, dict[str, list[Annotation]]] = defaultdict(lambda: defaultdict(list))
+def _annotations_below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
+    below: dict[str, dict[str, list[Annotation]]] = defaultdict(lambda: defaultdict(list))
     for tier in tiers.values():
         parent = tiers.get(tier.parent)
         if parent is None:
@@ -244,16 +243,18 @@ def _below(tiers: Mapping[str, Tier], losses: Losses) -> Below:
                 if place >= 0 and middle <= (timed[place].end or 0.0):
                     key = timed[place].key
             if key:
-                found[key][tier.key].append(one)
+                below[key][tier.key].append(one)
             else:
                 losses.add("annotations below no annotation: left out", one.line, repr(one.value))
     return {
-        key: {name: _in_order(ones) for name, ones in each.items()} for key, each in found.items()
+        key: {name: _annotations_in_order(ones) for name, ones in each.items()}
+        for key, each in below.items()
     }
 
 
-def _in_order(annotations: Sequence[Annotation]) -> list[Annotation]:
-    """Annotations by their times or, without, each after the one that it names as its previous one."""
+def _annotations_in_order(annotations: Sequence[Annotation]) -> list[Annotation]:
+    """Annotations by their times or, without,
+    each after the one that it names as its previous one."""
     if all(one.begin is not None for one in annotations):
         return sorted(annotations, key=lambda one: one.begin or 0.0)
     keys = {one.key for one in annotations}
@@ -271,7 +272,8 @@ def _in_order(annotations: Sequence[Annotation]) -> list[Annotation]:
 
 
 def _add_unread(order: Sequence[Tier], units: Sequence[Tier], losses: Losses) -> None:
-    """Counts the annotations of tiers that have no role, or nothing above them that is a sentence."""
+    """Counts the annotations of tiers that have no role,
+    or nothing above them that is a sentence."""
     read = {tier.key for tier in units}
     for tier in order:  # parents first
         if tier.parent in read and tier.role:
@@ -294,7 +296,7 @@ def _count_overlaps(sentences: Sequence[tuple[Annotation, Tier]], losses: Losses
             latest, last = one.end or 0.0, tier.key
 
 
-def _under(
+def _descendants(
     key: str, role: str, tiers: Mapping[str, Tier], below: Below
 ) -> Iterator[tuple[Annotation, Tier]]:
     """The annotations of tiers with this role below an annotation, at any depth."""
@@ -304,18 +306,28 @@ def _under(
             if tier.role == role:
                 yield one, tier
             else:
-                yield from _under(one.key, role, tiers, below)
+                yield from _descendants(one.key, role, tiers, below)
 
 
 def _value(key: str, role: str, tiers: Mapping[str, Tier], below: Below) -> str:
     """The first value of a role directly below an annotation; "" for none."""
-    found = (
-        one.value
-        for name, ones in below.get(key, {}).items()
-        if tiers[name].role == role
-        for one in ones
-    )
-    return next(filter(None, found), "")
+    for name, ones in below.get(key, {}).items():
+        if tiers[name].role == role:
+            for one in ones:
+                if one.value:
+                    return one.value
+    return ""
+
+
+def _first_value(
+    one: Annotation, tier: Tier, role: str, tiers: Mapping[str, Tier], below: Below
+) -> str:
+    """The value of an annotation if its tier has a role, else the first one with this role below
+    it; "" for none."""
+    if tier.role == role:
+        return one.value
+    values = [other.value for other, _ in _descendants(one.key, role, tiers, below)]
+    return next(filter(None, values), "")
 
 
 def _utterance(
@@ -333,32 +345,24 @@ def _utterance(
     if one.is_timed:
         add(("sent_timecode", f"{one.begin:.0f}, {one.end:.0f}"))
     for role, key in (("translation", "text"), ("literal", "literal"), ("note", "note")):
-        for other, its_tier in _under(one.key, role, tiers, below):
-            add(
-                (
-                    comment_key(key, "" if role == "note" else language_of(its_tier, language)),
-                    other.value,
-                )
-            )
-    names = (
-        [one.value]
-        if tier.role == NAME
-        else [name.value for name, _ in _under(one.key, NAME, tiers, below)]
+        for other, other_tier in _descendants(one.key, role, tiers, below):
+            code = "" if role == "note" else language_of(other_tier, language)
+            add((comment_key(key, code), other.value))
+    utterance.name = _first_value(one, tier, NAME, tiers, below)
+    utterance.text = _first_value(one, tier, TEXT, tiers, below)
+    words_with_tiers = (
+        [(one, tier)] if tier.role == WORDS else list(_descendants(one.key, WORDS, tiers, below))
     )
-    utterance.name = next(filter(None, names), "")
-    texts = (
-        [one.value]
-        if tier.role == TEXT
-        else [text.value for text, _ in _under(one.key, TEXT, tiers, below)]
-    )
-    utterance.text = next(filter(None, texts), "")
-    found = [(one, tier)] if tier.role == WORDS else list(_under(one.key, WORDS, tiers, below))
-    if {its_tier.key for _, its_tier in found} != {its_tier.key for _, its_tier in found[:1]}:
+    if {other_tier.key for _, other_tier in words_with_tiers} != {
+        other_tier.key for _, other_tier in words_with_tiers[:1]
+    }:
         losses.add("sentences with words on several tiers: the first tier is taken", one.line)
-        found = [each for each in found if each[1] is found[0][1]]
-    words = [_word(word, tiers, below, losses) for word, _ in found if word.value]
-    if len(words) < len(found):
-        losses.add("words without a form: left out", one.line, number=len(found) - len(words))
+        words_with_tiers = [each for each in words_with_tiers if each[1] is words_with_tiers[0][1]]
+    words = [_word(word, tiers, below, losses) for word, _ in words_with_tiers if word.value]
+    if len(words) < len(words_with_tiers):
+        losses.add(
+            "words without a form: left out", one.line, number=len(words_with_tiers) - len(words)
+        )
     if words:
         _add_parallel(words, one.key, tiers, below, losses)
     elif utterance.text:
@@ -380,13 +384,12 @@ def _word(one: Annotation, tiers: Mapping[str, Tier], below: Below, losses: Loss
         word.notes.append(("Gloss", gloss))
     if one.is_timed:
         word.notes += [("AlignBegin", f"{one.begin:.0f}"), ("AlignEnd", f"{one.end:.0f}")]
-    morphs = [
-        Morph(
-            morph.value,
-            *(_value(morph.key, role, tiers, below) for role in ("gloss", "lemma", "pos")),
+    morphs = []
+    for morph, _ in _descendants(one.key, MORPHS, tiers, below):
+        gloss, lemma, tag = (
+            _value(morph.key, role, tiers, below) for role in ("gloss", "lemma", "pos")
         )
-        for morph, _ in _under(one.key, MORPHS, tiers, below)
-    ]
+        morphs.append(Morph(morph.value, gloss, lemma, tag))
     add_morphs(word, morphs, losses)
     return word
 
@@ -394,7 +397,8 @@ def _word(one: Annotation, tiers: Mapping[str, Tier], below: Below, losses: Loss
 def _add_parallel(
     words: Sequence[GlossedWord], key: str, tiers: Mapping[str, Tier], below: Below, losses: Losses
 ) -> None:
-    """Adds lemmas, tags and glosses from tiers beside the words', if they have one for each word."""
+    """Adds lemmas, tags and glosses from tiers beside the words',
+    if they have one for each word."""
     for name, ones in below.get(key, {}).items():
         role = tiers[name].role
         if role not in ("lemma", "pos", "gloss"):

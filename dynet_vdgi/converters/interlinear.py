@@ -33,7 +33,7 @@ hyphen."""
 _FIRST = ("speaker", "sound_url", "sent_timecode")
 """The first comments, in this order; others follow as the file has them."""
 
-_LONGEST = 1000
+_LONGEST_STRETCH = 1000
 """Characters of a word, or between two words, of a sentence that is compared with its words."""
 
 _RUNS = re.compile(r"(\S)\1*")
@@ -133,9 +133,10 @@ def split_marks(text: str) -> list[str]:
         begin += 1
     while end > begin and text[end - 1] in _PEELED:
         end -= 1
-    runs = [_RUNS.finditer(text, 0, begin), _RUNS.finditer(text, end)]
-    before, after = [[found[0] for found in part] for part in runs]
-    return [*before, *([text[begin:end]] if end > begin else []), *after]
+    parts = [run[0] for run in _RUNS.finditer(text, 0, begin)]
+    if end > begin:
+        parts.append(text[begin:end])
+    return parts + [run[0] for run in _RUNS.finditer(text, end)]
 
 
 def words_of_text(text: str, line: int = 0) -> list[GlossedWord]:
@@ -151,28 +152,29 @@ def words_of_text(text: str, line: int = 0) -> list[GlossedWord]:
     return words
 
 
-def fitted(words: Sequence[GlossedWord], text: str) -> list[GlossedWord] | None:
+def words_fitted_to_text(words: Sequence[GlossedWord], text: str) -> list[GlossedWord] | None:
     """The words with the spaces, the capitals and the further marks of a text; None: they are not
     its words.
 
-    >>> [word.form for word in fitted([GlossedWord("go"), GlossedWord("home")], "Go, home!") or ()]
+    >>> words = words_fitted_to_text([GlossedWord("go"), GlossedWord("home")], "Go, home!")
+    >>> [word.form for word in words or ()]
     ['Go', ',', 'home', '!']
     """
     fit: list[GlossedWord] = []
     place = 0
     for word in words:
         size = len(word.form)
-        if size > _LONGEST:
+        if size > _LONGEST_STRETCH:
             return None
         start = place
         while text[start : start + size].casefold() != word.form.casefold():
-            if start >= len(text) or _is_letter(text[start]) or start - place > _LONGEST:
+            if start >= len(text) or _is_letter(text[start]) or start - place > _LONGEST_STRETCH:
                 return None
             start += 1
         _add_marks(fit, text[place:start], word.line)
         fit.append(replace(word, form=text[start : start + size], is_joined=True))
         place = start + size
-    if any(map(_is_letter, text[place:])):
+    if any(_is_letter(character) for character in text[place:]):
         return None
     _add_marks(fit, text[place:], words[-1].line if words else 0)
     return fit
@@ -194,11 +196,11 @@ def _add_marks(fit: list[GlossedWord], gap: str, line: int) -> None:
             fit += [GlossedWord(run[0], is_joined=True, line=line) for run in _RUNS.finditer(part)]
 
 
-def spaced(words: Sequence[GlossedWord]) -> list[GlossedWord]:
+def words_with_spaces(words: Sequence[GlossedWord]) -> list[GlossedWord]:
     """The words with what is usual between words and marks, where nothing else is known.
 
     >>> forms = ["(", "so", ")", ".", "So"]
-    >>> [word.is_joined for word in spaced([GlossedWord(form) for form in forms])]
+    >>> [word.is_joined for word in words_with_spaces([GlossedWord(form) for form in forms])]
     [True, True, True, False, False]
     """
     put, open_quotes = list(words), set[str]()
@@ -224,10 +226,10 @@ class TagChoice:
 
     def __init__(self, words: Iterable[GlossedWord], table: Mapping[str, str]) -> None:
         tags = Counter(word.tag for word in words if word.tag != "_")
-        known = sum(number for tag, number in tags.items() if tag in UD_TAGS)
+        n_of_ud = sum(number for tag, number in tags.items() if tag in UD_TAGS)
         self.table = table
         self.uses_table = any(tag in table for tag in tags)
-        self.are_ud = known >= MOSTLY * sum(tags.values())
+        self.are_ud = n_of_ud >= MOSTLY * sum(tags.values())
 
     def of(self, word: GlossedWord, losses: Losses) -> tuple[str, str, list[tuple[str, str]]]:
         """UPOS and XPOS of a word, and what is left for MISC."""
@@ -273,7 +275,7 @@ def _tag_cell(text: str, losses: Losses, word: GlossedWord) -> str:
 def _row(number: int, word: GlossedWord, tags: TagChoice, losses: Losses, *, is_last: bool) -> str:
     upos, xpos, notes = tags.of(word, losses)
     feats = "|".join(sorted(word.feats.split("|"), key=str.casefold)) if word.feats != "_" else "_"
-    if not is_feats(feats) or any(map(str.isspace, feats)):
+    if not is_feats(feats) or any(letter.isspace() for letter in feats):
         losses.add(
             "FEATS that are not Name=Value: in MISC as OrigFeats", word.line, repr(word.feats)
         )
@@ -313,7 +315,8 @@ def blocks(
 ) -> Iterator[tuple[str, int]]:
     """CoNLL-U of each sentence, and the number of its words.
 
-    names: of the sentences before, to which these are added, with the number of sentences that wanted each.
+    names: of the sentences before, to which these are added, with the number of sentences that
+    wanted each.
     document: what the file is called; it begins the name of a sentence whose text has no name.
 
     Raises: DataError, with the line, a sentence with more words than the limit.
@@ -358,13 +361,17 @@ def blocks(
 def _with_spaces(utterance: Utterance, losses: Losses) -> list[GlossedWord]:
     """The words with their spaces, from the sentence's text if they are its words."""
     words, text = utterance.words, nfc(form_of(utterance.text).strip())
-    fit = fitted([replace(word, form=nfc(word.form)) for word in words], text) if text else None
+    fit = (
+        words_fitted_to_text([replace(word, form=nfc(word.form)) for word in words], text)
+        if text
+        else None
+    )
     if fit is None and text:
         losses.add(
             "texts that their words do not give: kept as # orig_text", utterance.line, repr(text)
         )
         utterance.comments.append(("orig_text", text))
-    return fit or spaced(words)
+    return fit or words_with_spaces(words)
 
 
 def _name(text: str) -> str:

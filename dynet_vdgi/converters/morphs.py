@@ -42,10 +42,13 @@ def add_morphs(word: GlossedWord, morphs: Sequence[Morph], losses: Losses) -> No
     joints = [_joint(one, other) for one, other in zip(morphs, morphs[1:])]
     glosses = [morph.gloss.strip(_JOINTS) or "?" for morph in morphs]
     has_glosses = any(morph.gloss for morph in morphs)
-    whole = _joined(glosses, joints)
+    whole = _text_joined(glosses, joints)
     if len(morphs) > 1:
         word.notes.append(
-            ("MSeg", _joined([morph.form.strip(_JOINTS) or morph.form for morph in morphs], joints))
+            (
+                "MSeg",
+                _text_joined([morph.form.strip(_JOINTS) or morph.form for morph in morphs], joints),
+            )
         )
         word.notes += [("MGloss", whole)] if has_glosses else []
     if has_glosses and not any(key == "Gloss" for key, _ in word.notes):
@@ -64,12 +67,13 @@ def add_morphs(word: GlossedWord, morphs: Sequence[Morph], losses: Losses) -> No
 
 
 def _joint(one: Morph, other: Morph) -> str:
-    """What stands between two morphs: the sign that one of them has at that end, or by their kinds."""
+    """What stands between two morphs: the sign that one of them has at that end,
+    or by their kinds."""
     for sign in (one.form[-1:], other.form[:1]):
         if sign and sign in _JOINTS:
             return sign
     return "=" if {one.kind, other.kind} & _CLITICS else "-"
 
 
-def _joined(parts: Sequence[str], joints: Sequence[str]) -> str:
+def _text_joined(parts: Sequence[str], joints: Sequence[str]) -> str:
     return parts[0] + "".join(joint + part for joint, part in zip(joints, parts[1:]))

@@ -1,4 +1,5 @@
-"""A file of another program, read as a whole: its bytes, and its text in whatever encoding it has."""
+"""A file of another program, read as a whole:
+its bytes, and its text in whatever encoding it has."""
 
 from __future__ import annotations
 

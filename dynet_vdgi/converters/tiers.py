@@ -13,14 +13,21 @@ TEXT, WORDS, MORPHS, NAME, OUTER = "text", "words", "morphs", "name", "outer"
 
 _NAMES = {
     NAME: "ref reference segnum id rf",
-    TEXT: "tx text txt orth ortho orthography utterance utterances utt transcription transcript trs transc "
-    "phrase phrases sentence sentences sent default po baseline speech",
-    WORDS: "word words wd w token tokens tok wordform wordforms mot mots palabra palabras slovo wort",
+    TEXT: (
+        "tx text txt orth ortho orthography utterance utterances utt transcription transcript trs "
+        "transc phrase phrases sentence sentences sent default po baseline speech"
+    ),
+    WORDS: (
+        "word words wd w token tokens tok wordform wordforms mot mots palabra palabras slovo wort"
+    ),
     "lemma": "lemma lemmas lem lemme lexeme lx cf",
     MORPHS: "mb morph morphs morpheme morphemes morphem mseg mot-morph segmentation",
     "gloss": "ge gl gls gloss glosses glossing glosa glose mgloss",
     "pos": "ps pos postag cat category xpos upos tag tags msa wordclass",
-    "translation": "ft free translation translations trans trad traduction traduccion translat tr fta freetrans",
+    "translation": (
+        "ft free translation translations trans trad traduction traduccion "
+        "translat tr fta freetrans"
+    ),
     "literal": "lt lit literal",
     "note": "note notes nt comment comments com cm remark remarks",
 }
@@ -66,7 +73,8 @@ _DIVIDED = {"Symbolic_Subdivision", "Time_Subdivision", "Included_In"}
 
 
 class Annotation(NamedTuple):
-    """A value on a tier: with times, in ms, or the annotation above it; None for what is missing."""
+    """A value on a tier: with times, in ms, or the annotation above it;
+    None for what is missing."""
 
     key: str
     value: str
@@ -94,15 +102,19 @@ class Tier:
 
 
 def language_of(tier: Tier, language: str) -> str:
-    """The code of the language of a translation: as the tier says, or its name; else the one given."""
+    """The code of the language of a translation: as the tier says, or its name;
+    else the one given."""
     if tier.language:
         return tier.language
-    if (found := _FLEX.search(tier.key)) and found[3]:
-        return found[3]
+    in_flex = _FLEX.search(tier.key)
+    if in_flex and in_flex[3]:
+        return in_flex[3]
     stem = tier.key.partition("@")[0]
-    named = next((code for name, code in _LANGUAGES.items() if name in stem.lower()), "")
-    found = _CODE.search(stem)
-    return named or (found[1].lower() if found else language)
+    for name, code in _LANGUAGES.items():
+        if name in stem.lower():
+            return code
+    code_in_name = _CODE.search(stem)
+    return code_in_name[1].lower() if code_in_name else language
 
 
 def assign(
@@ -128,10 +140,10 @@ def assign(
 
 def _by_name(tier: Tier, above: str) -> str:
     """The role by the names of the tier and its type; `above` is the parent's."""
-    if found := _FLEX.search(tier.key):
-        if found[1] in ("interlinear-text", "paragraph"):
+    if match := _FLEX.search(tier.key):
+        if match[1] in ("interlinear-text", "paragraph"):
             return OUTER
-        return _OF_FLEX.get((found[1], found[2]), "")
+        return _OF_FLEX.get((match[1], match[2]), "")
     stem = tier.key.partition("@")[0].lower()
     if above and any(name in stem for name in _LANGUAGES):
         return "translation"

@@ -169,7 +169,9 @@ def _words(block: Mapping[str, tuple[str, int]], losses: Losses) -> Iterator[Glo
             GlossedWord(piece, is_joined=n < len(pieces), line=line)
             for n, piece in enumerate(pieces, 1)
         ]
-        kernel = next((word for word in words if any(map(str.isalnum, word.form))), None)
+        kernel = next(
+            (word for word in words if any(letter.isalnum() for letter in word.form)), None
+        )
         if kernel is not None:
             add_morphs(kernel, [m._replace(form=m.form.strip(".,;:!?")) for m in morphs], losses)
         yield from words
@@ -182,25 +184,17 @@ def _groups(text: str, others: Mapping[str, str]) -> list[list[Morph]] | None:
     columns: dict[str, list[str]] = {}
     for role, line in others.items():
         if role != "morphs":
-            found = _cells(top, line)
-            if found is None:
+            cells_of_role = _cells(top, line)
+            if cells_of_role is None:
                 return None
-            columns[role] = found
+            columns[role] = cells_of_role
     forms = top.split()
     empty = [""] * len(forms)
-    morphs = [
-        Morph(form, *cells)
-        for form, *cells in zip(
-            forms,
-            columns.get("mgloss", empty),
-            columns.get("lemma", forms),
-            columns.get("pos", empty),
-        )
-    ]
+    glosses, tags = columns.get("mgloss", empty), columns.get("pos", empty)
+    lemmas = columns.get("lemma", forms if has_morphs else empty)
+    morphs = [Morph(*cells) for cells in zip(forms, glosses, lemmas, tags)]
     if not has_morphs:
-        return [
-            [morph._replace(lemma="" if "lemma" not in others else morph.lemma)] for morph in morphs
-        ]
+        return [[morph] for morph in morphs]
     owners = _owners(text, top)
     if owners is None:
         return None
@@ -214,9 +208,9 @@ def _starts(line: str, encoding: str = "utf-32-le") -> list[int]:
     """Where its parts between blanks start, in characters or, as Toolbox counts, in bytes."""
     width = 4 if encoding == "utf-32-le" else 1
     starts, size, last = [], 0, 0
-    for found in re.finditer(r"\S+", line):
-        size += len(line[last : found.start()].encode(encoding)) // width
-        last = found.start()
+    for part in re.finditer(r"\S+", line):
+        size += len(line[last : part.start()].encode(encoding)) // width
+        last = part.start()
         starts.append(size)
     return starts
 
@@ -230,7 +224,7 @@ def _cells(top: str, line: str) -> list[str] | None:
         return parts
     for encoding in ("utf-32-le", "utf-8"):
         tops, starts = _starts(top, encoding), _starts(line, encoding)
-        if starts and tops and starts[0] >= tops[0] and _fit(tops, starts, line, encoding):
+        if starts and tops and starts[0] >= tops[0] and _are_aligned(tops, starts, line, encoding):
             cells: list[list[str]] = [[] for _ in tops]
             for start, part in zip(starts, parts):
                 cells[bisect_right(tops, start) - 1].append(part)
@@ -238,16 +232,14 @@ def _cells(top: str, line: str) -> list[str] | None:
     return None
 
 
-def _fit(tops: Sequence[int], starts: Sequence[int], line: str, encoding: str) -> bool:
+def _are_aligned(tops: Sequence[int], starts: Sequence[int], line: str, encoding: str) -> bool:
     """Whether parts start where those above do, or one blank after a part of the same cell."""
-    ends = [
-        start + len(part.encode(encoding)) // (4 if encoding == "utf-32-le" else 1)
-        for start, part in zip(starts, line.split())
-    ]
-    known = {*tops}
-    return all(
-        start in known or (n > 0 and start == ends[n - 1] + 1) for n, start in enumerate(starts)
-    )
+    width, end = 4 if encoding == "utf-32-le" else 1, None
+    for start, part in zip(starts, line.split()):
+        if start not in tops and (end is None or start != end + 1):
+            return False
+        end = start + len(part.encode(encoding)) // width
+    return True
 
 
 def _owners(text: str, morphs: str) -> list[int] | None:

@@ -35,7 +35,7 @@ def drawn_columns(
     relations = ["" if relation == "_" else plain(relation) for relation in relations]
     matches = [_CONFIDENCE.search(lines[row]) for row in rows] if lines else []
     sure = [float(match[1]) if match else None for match in matches] if any(matches) else None
-    tokens, empty = besides_words(lines)
+    tokens, empty = tokens_and_empty_nodes(lines)
     return DrawnTree(
         [plain(form) for form in forms],
         [plain(tag) for tag in tags],
@@ -49,7 +49,7 @@ def drawn_columns(
     )
 
 
-def besides_words(lines: Sequence[str]) -> tuple[list[MultiwordToken], list[EmptyNode]]:
+def tokens_and_empty_nodes(lines: Sequence[str]) -> tuple[list[MultiwordToken], list[EmptyNode]]:
     """The multiword tokens and empty nodes in the lines of a sentence."""
     tokens, empty = [], []
     for line in lines:

@@ -16,14 +16,15 @@ NO_ARC = -1
 """Stands in heads for one that is not drawn; sentences call it FREE."""
 
 PLAIN, RIGHT, WRONG, MISSED = "plain", "right", "wrong", "missed"
-"""Kinds of arcs: all plain without gold heads; `MISSED` are the gold arcs replaced by a wrong one."""
+"""Kinds of arcs: all plain without gold heads;
+`MISSED` are the gold arcs replaced by a wrong one."""
 
 MEANING = {RIGHT: "right", WRONG: "wrong", MISSED: "gold, missed"}
 
 SURE, UNSURE, DOUBTFUL = "sure", "unsure", "doubtful"
 """Kinds of arcs without gold heads, if the probabilities of the heads are known."""
 
-_LEAST = {SURE: 0.8, UNSURE: 0.5, DOUBTFUL: 0.0}  # probability
+_LEAST_CHANCE = {SURE: 0.8, UNSURE: 0.5, DOUBTFUL: 0.0}  # probability
 
 CONFIDENCE = {SURE: "80 % sure or more", UNSURE: "50 to 80 %", DOUBTFUL: "less than 50 %"}
 
@@ -67,9 +68,10 @@ class DrawnTree(NamedTuple):
     """The contents of a drawing: a tree, a caption above it and, if there are gold heads, a note
     below it.
 
-    Heads may be NO_ARC, which draws no arc, and need not be a tree. `relations` are written over the arcs; empty:
-    none. `sure`: probability that each head is right, None if it is unknown; it has no effect with gold heads.
-    `tokens` are multiword tokens, `empty` empty nodes, and `faults` say why the heads are no tree.
+    Heads may be NO_ARC, which draws no arc, and need not be a tree. `relations` are written over
+    the arcs; empty: none. `sure`: probability that each head is right, None if it is unknown; it
+    has no effect with gold heads. `tokens` are multiword tokens, `empty` empty nodes, and `faults`
+    say why the heads are no tree.
     """
 
     forms: Sequence[str]
@@ -94,11 +96,9 @@ class DrawnTree(NamedTuple):
         for name, values in (("tags", self.tags), ("heads", self.heads), ("gold heads", gold)):
             if values is not None and len(values) != n:
                 raise ValueError(f"{len(values)} {name} for {n} words")
-        for word, head, is_gold in [
-            *((word, head, False) for word, head in enumerate(self.heads, 1)),
-            *((word, head, True) for word, head in enumerate(gold or (), 1)),
-        ]:
-            if (not 0 <= head <= n or head == word) and (is_gold or head != NO_ARC):
+        heads = [(word, head) for word, head in enumerate(self.heads, 1) if head != NO_ARC]
+        for word, head in [*heads, *enumerate(gold or (), 1)]:
+            if not 0 <= head <= n or head == word:
                 raise ValueError(f"head {head} of word {word} in a sentence of {n} words")
         arcs = []
         for word, head in enumerate(self.heads, 1):
@@ -110,17 +110,19 @@ class DrawnTree(NamedTuple):
                 if gold[word - 1] != head:
                     arcs.append(Arc(gold[word - 1], word, MISSED))
                 continue
-            known = self.sure[word - 1] if self.sure is not None else None
-            kind = (
-                PLAIN if known is None else next(kind for kind, p in _LEAST.items() if known >= p)
-            )
-            arcs.append(Arc(head, word, kind))
+            chance = self.sure[word - 1] if self.sure is not None else None
+            arcs.append(Arc(head, word, PLAIN if chance is None else _kind_of(chance)))
         return arcs
 
     def note_on(self, arcs: Sequence[Arc]) -> str:
         """The note, or its default."""
         n_right = sum(arc.kind == RIGHT for arc in arcs)
         return f"{n_right} of {len(self.forms)} heads right" if self.note is None else self.note
+
+
+def _kind_of(chance: float) -> str:
+    """The kind of an arc whose head has this probability."""
+    return next(kind for kind, least in _LEAST_CHANCE.items() if chance >= least)
 
 
 def levels(spans: Sequence[tuple[int, int]], *, may_touch: bool) -> list[int]:

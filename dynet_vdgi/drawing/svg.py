@@ -107,13 +107,13 @@ class _Picture:
             self._label(_MARGIN, top + _NOTE, caption, "note", _NOTE, "start", _MUTED)
             self.width = max(self.width, 2 * _MARGIN + _text_width(caption, _NOTE))
             top += _NOTE + _GAP
-        found = levels([arc.span for arc in arcs if arc.head], may_touch=True)
-        high = _FIRST_LEVEL + _LEVEL * max(found) if found else _TIP
+        levels_of_arcs = levels([arc.span for arc in arcs if arc.head], may_touch=True)
+        high = _FIRST_LEVEL + _LEVEL * max(levels_of_arcs) if levels_of_arcs else _TIP
         base = top + high + _TAG + _CORNER  # where arcs end; roots stand above all arcs
         for form, tag, x in zip(self._forms, tags, self._middles):
             self._label(x, base + _FORM + 3, form, "form", _FORM)
             self._label(x, base + _BELOW - 4, tag, "tag", _TAG, colour=_MUTED)
-        of_arcs = iter(found)
+        of_arcs = iter(levels_of_arcs)
         for arc, (start, end) in zip(arcs, self._ends(arcs)):
             y = base - _FIRST_LEVEL - _LEVEL * next(of_arcs) if arc.head else top + _TAG
             self._draw(arc, y, base, start, end)
@@ -123,16 +123,18 @@ class _Picture:
             self._add_legend(MEANING, tree.note_on(arcs))
         elif tree.sure is not None:
             self._add_legend(CONFIDENCE, "")
-        for line in (_empty_nodes(tree), *map(clean, tree.faults)):
-            if line:
-                self._add_line(line)
-        meaning = "word ← its head" + (
-            ", with a note where it is wrong" if tree.gold is not None else ""
-        )
+        remarks = [_empty_nodes(tree), *(clean(fault) for fault in tree.faults)]
+        remarks = [remark for remark in remarks if remark]
+        for remark in remarks:
+            self._add_line(remark)
+        meaning = "word ← its head"
+        if tree.gold is not None:
+            meaning += ", with a note where it is wrong"
         self._title = f"Dependency tree: {' '.join(self._forms)}"
         more = [f"{clean(token.form)} is words {token.number}" for token in tree.tokens]
-        more += [*filter(None, [_empty_nodes(tree)]), *map(clean, tree.faults)]
-        of_arcs_in_words = "; ".join(map(self._in_words, arcs))
+        more += [_empty_nodes(tree)] if tree.empty else []
+        more += [clean(fault) for fault in tree.faults]
+        of_arcs_in_words = "; ".join(self._in_words(arc) for arc in arcs)
         self._description = ". ".join([f"{meaning}: {of_arcs_in_words}", *more]) + "."
 
     def element(self, top: float = 0, width: float = 0) -> str:
@@ -188,7 +190,8 @@ class _Picture:
         tip = [(end, base), (end - _TIP_HALF, back), (end + _TIP_HALF, back)]
         points = " ".join(f"{_number(x)},{_number(y)}" for x, y in tip)
         self._lines.append(
-            f'<g class="vdgi-arc vdgi-{arc.kind}" data-head="{arc.head}" data-dependent="{arc.dependent}">'
+            f'<g class="vdgi-arc vdgi-{arc.kind}" data-head="{arc.head}" '
+            f'data-dependent="{arc.dependent}">'
             f'{_stroke(arc.kind, steps)}<polygon points="{points}" fill="{colour}"/></g>'
         )
 
@@ -251,17 +254,18 @@ class _Picture:
 
 def _empty_nodes(tree: DrawnTree) -> str:
     """The empty nodes in words; "" if there are none."""
-    places = [
-        f"{node.number} {clean(node.form)}" + (f" ({clean(node.tag)})" if node.tag != "_" else "")
-        for node in tree.empty
-    ]
+    places = []
+    for node in tree.empty:
+        tag = f" ({clean(node.tag)})" if node.tag != "_" else ""
+        places.append(f"{node.number} {clean(node.form)}{tag}")
     return f"Empty nodes: {', '.join(places)}" if places else ""
 
 
 def _start_tag(width: float, height: float, attributes: str) -> str:
     size = f"{_number(width)} {_number(height)}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="vdgi-tree"{attributes} width="{_number(width)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="vdgi-tree"{attributes} '
+        f'width="{_number(width)}" '
         f'height="{_number(height)}" viewBox="0 0 {size}" font-family="system-ui, sans-serif">'
     )
 

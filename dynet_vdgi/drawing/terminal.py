@@ -61,7 +61,7 @@ def text(tree: DrawnTree, width: int = 80, *, colour: bool = False) -> str:
     if width < MIN_WIDTH:
         raise ValueError(f"width {width}: at least {MIN_WIDTH} columns are needed")
     arcs = tree.arcs()
-    lines = _drawn(arcs, _rows(tree), width, colour)
+    lines = _drawing(arcs, _rows(tree), width, colour)
     if tree.gold is not None:
         lines += [_LEGEND, *textwrap.wrap(tree.note_on(arcs), width)]
     elif any(arc.kind in (UNSURE, DOUBTFUL) for arc in arcs):
@@ -91,11 +91,9 @@ def _rows(tree: DrawnTree) -> list[_Row]:
         if word:
             tag = f"{tree.tags[word - 1]} {relations[word - 1]}".rstrip()
             rows.append(_Row(str(word), clean(tree.forms[word - 1]), clean(tag), word))
-        rows += [
-            _Row(e.number, clean(e.form), clean(e.tag.strip("_")))
-            for e in tree.empty
-            if e.after == word
-        ]
+        for node in tree.empty:
+            if node.after == word:
+                rows.append(_Row(node.number, clean(node.form), clean(node.tag.strip("_"))))
     return rows
 
 
@@ -112,12 +110,12 @@ class _Branch(NamedTuple):
 
 def _branches(arcs: Iterable[Arc]) -> list[_Branch]:
     """All arcs but those to the root and missed ones, which are written."""
-    found: dict[tuple[int, bool], _Branch] = {}
+    branches: dict[tuple[int, bool], _Branch] = {}
     for arc in arcs:
         if arc.head and arc.kind != MISSED:
             key = (arc.head, arc.dependent > arc.head)
-            found.setdefault(key, _Branch(arc.head, [])).arcs.append(arc)
-    return list(found.values())
+            branches.setdefault(key, _Branch(arc.head, [])).arcs.append(arc)
+    return list(branches.values())
 
 
 class _Canvas:
@@ -167,15 +165,16 @@ class _Canvas:
         return "│" if glyph == "┼" and (row, column) not in self._joints else glyph
 
 
-def _drawn(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> list[str]:
-    """Words one below the other, with numbers and tags; to the right lines, then the written arcs."""
+def _drawing(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> list[str]:
+    """Words one below the other, with numbers and tags;
+    to the right lines, then the written arcs."""
     digits = max(len(row.number) for row in rows)
     tag_limit = width // 5
     # room for the numbers of two heads
     form_limit = min(width // 2, width - tag_limit - 3 * digits - 8)
     labels = [(_pieces(row.form, form_limit), _pieces(row.tag, tag_limit)) for row in rows]
-    form_width = max(columns(piece) for pieces, _ in labels for piece in pieces)
-    tag_width = max(columns(piece) for _, pieces in labels for piece in pieces)
+    form_width = max(_widest(pieces) for pieces, _ in labels)
+    tag_width = max(_widest(pieces) for _, pieces in labels)
     room = width - digits - form_width - tag_width - 3
 
     branches = _branches(arcs)
@@ -184,11 +183,11 @@ def _drawn(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> l
     )
     n_levels = min(max(levels, default=-1) + 1, room // 2)
     notes = _notes(arcs, branches, levels, n_levels)
-    while n_levels and 2 * n_levels + 1 + max(map(len, notes.values()), default=0) > room:
+    while n_levels and 2 * n_levels + 1 + _longest(notes.values()) > room:
         n_levels -= 1
         notes = _notes(arcs, branches, levels, n_levels)
 
-    n_lines = [max(map(len, pieces)) for pieces in labels]
+    n_lines = [max(len(of_form), len(of_tag)) for of_form, of_tag in labels]
     starts = list(accumulate(n_lines, initial=0))  # of each row's first line, and the end
     places = [start for start, row in zip(starts, rows) if row.word]
     canvas = _lines_beside(branches, levels, n_levels, [*places, starts[-1]])
@@ -199,6 +198,16 @@ def _drawn(arcs: list[Arc], rows: Sequence[_Row], width: int, colour: bool) -> l
             line = f"{number:>{digits}} {padded(form, form_width)} {padded(tag, tag_width)} "
             lines.append(line + canvas.line(start + k, colour) + note)
     return lines
+
+
+def _widest(pieces: Iterable[str]) -> int:
+    """The columns of the widest piece."""
+    return max(columns(piece) for piece in pieces)
+
+
+def _longest(notes: Iterable[str]) -> int:
+    """The letters of the longest note; 0 without any."""
+    return max((len(note) for note in notes), default=0)
 
 
 def _lines_beside(
@@ -229,9 +238,9 @@ def _notes(
 ) -> dict[int, str]:
     """Text beside words in place of lines: the root, gold heads, heads at levels without room."""
     written = [arc for arc in arcs if not arc.head or arc.kind == MISSED]
-    written += [
-        arc for level, branch in zip(levels, branches) if level >= n_levels for arc in branch.arcs
-    ]
+    for level, branch in zip(levels, branches):
+        if level >= n_levels:
+            written += branch.arcs
     notes: dict[int, str] = {}
     for arc in sorted(written, key=lambda arc: (arc.dependent, arc.kind == MISSED)):
         note = f"{_TIPS[arc.kind]}{arc.head or _ROOT}"

@@ -31,13 +31,15 @@ import msgspec
 
 from dynet_vdgi._version import __version__
 from dynet_vdgi.conllu import reading
+from dynet_vdgi.conllu.sentence import Sentence
+from dynet_vdgi.conllu.writing import write
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.attachment import Evaluation, GoldTrees, evaluate
 from dynet_vdgi.evaluation.file_scores import evaluate_baselines
 from dynet_vdgi.evaluation.rules_only import RULES_ONLY
 from dynet_vdgi.experiments.tables import RESULT, TableRow, recorded, row_of
 from dynet_vdgi.models.run_log import RunLog
-from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.file_parser import FileParser
 from dynet_vdgi.parser.parser import load as load_parser
 from dynet_vdgi.rule_tables.estimated_rules import estimated_rules
 from dynet_vdgi.rule_tables.rules import load_rules
@@ -50,6 +52,8 @@ from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.system.signals import end_with_parent
 from dynet_vdgi.training.inputs import Inputs
 from dynet_vdgi.training.run import run
+from dynet_vdgi.training.taught import TaughtSettings
+from dynet_vdgi.training.teacher_trees import teacher_of_text, trees_of
 
 BASELINES = "baselines"
 """The system of parsers that learn nothing."""
@@ -81,6 +85,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     lengths: tuple[int, ...]
     protocol: str = ""
     after: str = ""
+    trees: str = "parser"  # whose trees are scored: "parser", or "teacher"
     parts: dict[str, str] = {}
 
     @property
@@ -109,6 +114,8 @@ def record(job: Job, start: Job | None = None) -> Job:
     for name in ("vectors", "clusters"):
         if values.get("words", {}).get(name):
             values["words"] = {**values["words"], name: _sha256(values["words"][name])}
+    if job.trees != "parser":
+        values["trees"] = job.trees
     parts = {
         "settings": values,
         "seed": job.seed,
@@ -245,14 +252,21 @@ def work(folder: Path) -> None:
         os.dup2(log.fileno(), 2)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s")
     try:
-        job = msgspec.json.decode((folder / RECORD).read_bytes(), type=Job)
-        with one_thread():
-            rows = _baselines(job) if job.system == BASELINES else _run(job)
-        content = {"parts": job.parts, "rows": msgspec.to_builtins(rows)}
-        with files.atomic_writer(folder / RESULT) as handle:
-            handle.write(json.dumps(content, ensure_ascii=False, indent=1))
+        do(msgspec.json.decode((folder / RECORD).read_bytes(), type=Job))
     except VdgiError as error:
         sys.exit(f"{error}")
+
+
+def do(job: Job) -> None:
+    """Does a job whose folder is there, and writes its result. Raises: VdgiError."""
+    with one_thread():
+        if job.system == BASELINES:
+            rows = _baselines(job)
+        else:
+            rows = _run_teacher(job) if job.trees == "teacher" else _run(job)
+    content = {"parts": job.parts, "rows": msgspec.to_builtins(rows)}
+    with files.atomic_writer(job.folder / RESULT) as handle:
+        handle.write(json.dumps(content, ensure_ascii=False, indent=1))
 
 
 def _row(job: Job, system: str, scored: Evaluation, **more: Any) -> TableRow:
@@ -309,6 +323,33 @@ def _run(job: Job) -> list[TableRow]:
         "cpu_s": round(before_s + time.process_time(), 1),
         "words_per_cpu_s": round(sum(map(len, sentences[0])) / parsing_s),
         "gold_trees": "; ".join(dict.fromkeys(used)),
+    }
+    return [_row(job, job.system, scored, **more)]
+
+
+def _run_teacher(job: Job) -> list[TableRow]:
+    """Learns a teacher and scores its own trees. Raises: VdgiError."""
+    settings = job.settings()
+    assert isinstance(settings, TaughtSettings)
+    teacher = teacher_of_text(job.files["train"], settings)
+    logger.info("%s has learnt: %s", teacher.name, ", ".join(job.files["train"]))
+    (job.folder / config.LOG_NAME).unlink(missing_ok=True)  # of a run that was interrupted
+    log = RunLog(job.folder / config.LOG_NAME)
+    for number, row in enumerate(teacher.log_rows(), 1):
+        log.append({"phase": "teacher", "iteration": number, **row})
+    gold, trees = list[Sentence](), list[Sentence]()
+    start = time.process_time()
+    for test in job.files["test"]:
+        sentences = list(reading.read(test, heads="required", tags=settings.data.tags))
+        parsed = trees_of(teacher, sentences, settings.data)
+        write(parsed, job.folder / f"{files.without_ending(Path(test).name)}.parsed.conllu")
+        gold += sentences
+        trees += parsed
+    parsing_s = max(time.process_time() - start, 1e-9)
+    scored = evaluate(gold, trees, protocol=job.protocol, max_lens=(*job.lengths, None), by=())
+    more = {
+        "cpu_s": round(time.process_time(), 1),
+        "words_per_cpu_s": round(sum(map(len, gold)) / parsing_s),
     }
     return [_row(job, job.system, scored, **more)]
 

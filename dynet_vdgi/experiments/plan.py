@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -72,6 +72,8 @@ class System(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     set: Names = ()
     after: str = ""
     treebanks: Names = ()
+    trees: Literal["parser", "teacher"] = "parser"
+    seeds: Annotated[int, Meta(ge=0)] = 0  # the first so many of the plan's; 0: all
 
     def covers(self, treebank: str) -> bool:
         """True if the plan wants this system on this treebank."""
@@ -114,6 +116,8 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise ValueError(
                     f"system '{name}': '{start.name}', before it, leaves out a treebank"
                 )
+            if start.seeds and not 0 < system.seeds <= start.seeds:
+                raise ValueError(f"system '{name}': '{start.name}', before it, has fewer seeds")
 
 
 def path_of(name: str) -> Path:
@@ -177,7 +181,7 @@ def jobs_of(
     for treebank, system in chosen:
         try:
             run = msgspec.structs.replace(_job(treebank, system, folders), out=out)
-            for seed in plan.seeds:
+            for seed in plan.seeds[: system.seeds or None]:
                 start = runs.get((treebank.name, system.after, seed))
                 job = record(msgspec.structs.replace(run, seed=seed), start)
                 runs[treebank.name, system.name, seed] = job
@@ -200,7 +204,8 @@ def jobs_of(
 
 def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
     """A run without its seed and its record."""
-    named = (*system.presets, *treebank.presets)
+    # presets of a treebank are of the paper's parser
+    named = system.presets if system.trees == "teacher" else (*system.presets, *treebank.presets)
     presets = [
         next(iter(_files_named(each, folders)), each) if each.endswith(".toml") else each
         for each in named
@@ -209,6 +214,13 @@ def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
         text.replace("{treebank}", treebank.name) for text in (*system.set, *treebank.set)
     ]
     settings = load_settings(presets, assignments)
+    if system.trees == "teacher" and not hasattr(settings, "teacher"):
+        raise ConfigError(
+            f"trees='teacher' scores the trees of a teacher, but recipe '{settings.recipe}' has none: "
+            "name a preset with one, such as convex-mst"
+        )
+    if system.trees == "teacher" and system.after:
+        raise ConfigError("trees='teacher' learns from the text alone: take 'after' away")
     chooses, counts = (
         settings.chooses_on_dev,
         settings.counts_in_trees and bool(treebank.expectations),
@@ -231,6 +243,7 @@ def _job(treebank: Treebank, system: System, folders: Sequence[str]) -> Job:
         set=(*assignments, *_found_settings(settings, folders)),
         lengths=tuple(sorted(set(treebank.lengths))),
         after=system.after,
+        trees=system.trees,
         files=files,
     )
 

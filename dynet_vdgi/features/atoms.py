@@ -40,7 +40,7 @@ AGREEMENT = 8  # the first of the AGREEING columns
 EXTRA_ROWS = 4
 """Rows of a sentence besides its n words: nothing at 0, ROOT at n + 1, and nothing twice."""
 
-_NOTHING, _ROOT = 0, 1  # word types
+_NOTHING_TYPE, _ROOT_TYPE = 0, 1  # word types
 
 
 class PackedRows(NamedTuple):
@@ -58,12 +58,12 @@ def packed_rows(atoms: Codes, first: Ints) -> tuple[PackedRows, Ints]:
     """Packs sentences, given the atoms (N, c) of their words; also each word's row."""
     n_sentences = len(first) - 1
     rows = np.tile(
-        np.array(special("nothing"), np.uint64), (len(atoms) + EXTRA_ROWS * n_sentences, 1)
+        np.array(special_atoms("nothing"), np.uint64), (len(atoms) + EXTRA_ROWS * n_sentences, 1)
     )
     number = np.arange(n_sentences)
     places = np.arange(len(atoms)) + EXTRA_ROWS * np.repeat(number, np.diff(first)) + 1
     rows[places] = atoms
-    rows[first[1:] + EXTRA_ROWS * number + 1] = special("ROOT")
+    rows[first[1:] + EXTRA_ROWS * number + 1] = special_atoms("ROOT")
     return PackedRows(rows, first), places
 
 
@@ -73,8 +73,8 @@ class Atoms:
     def __init__(self) -> None:
         self._ids: dict[tuple[str, ...], int] = {}
         self._types = np.zeros((64, len(COLUMNS)), np.uint64)
-        self._types[_NOTHING] = special("nothing")
-        self._types[_ROOT] = special("ROOT")
+        self._types[_NOTHING_TYPE] = special_atoms("nothing")
+        self._types[_ROOT_TYPE] = special_atoms("ROOT")
         self._size = 2
 
     def pack(self, sentences: Sequence[Sentence]) -> PackedRows:
@@ -82,14 +82,14 @@ class Atoms:
         first = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(sentence) for sentence in sentences], out=first[1:])
         ids: list[int] = []
-        known = self._ids
+        ids_of_types = self._ids
         for sentence in sentences:
-            ids.append(_NOTHING)
+            ids.append(_NOTHING_TYPE)
             optional = (sentence.feats, sentence.lemmas, sentence.xpos)
             feats, lemmas, xpos = (column or ("_",) * len(sentence) for column in optional)
             keys = zip(sentence.tags, feats, sentence.forms, lemmas, xpos)
-            ids += [known[key] if key in known else self._add(key) for key in keys]
-            ids += (_ROOT, _NOTHING, _NOTHING)
+            ids += [ids_of_types[key] if key in ids_of_types else self._add(key) for key in keys]
+            ids += (_ROOT_TYPE, _NOTHING_TYPE, _NOTHING_TYPE)
         packed = PackedRows(self._types[ids], first)
         for k, sentence in enumerate(sentences):
             gaps, rows = sentence.gaps, packed.of(k)
@@ -139,6 +139,6 @@ def values_of(feats: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in feats.split("|") if "=" in pair)
 
 
-def special(text: str) -> list[int]:
+def special_atoms(text: str) -> list[int]:
     """The atoms (c,) of "nothing" and of "ROOT"."""
     return [code_of(kind, text + "\0") if k < P else 0 for k, kind in enumerate(COLUMNS)]

@@ -49,11 +49,11 @@ def table_of(
     rows = [[atoms.index(name) for name in template.split()] for template in ordered]
     width = max(map(len, rows))
     parts = np.array([row + [0] * (width - len(row)) for row in rows], np.int64)
-    of_template, of_atom = (
-        np.array([odd_number(x, seed) for x in each], np.uint64) for each in (ordered, atoms)
-    )
     return Templates(
-        parts, of_template, of_atom, sum(not can_be_absent[template] for template in ordered)
+        parts,
+        of_template=np.array([odd_number(template, seed) for template in ordered], np.uint64),
+        of_atom=np.array([odd_number(atom, seed) for atom in atoms], np.uint64),
+        certain=sum(not can_be_absent[template] for template in ordered),
     )
 
 

@@ -109,7 +109,10 @@ class ArcCrf:
         self._atoms = Atoms()
 
     def fit(self, trees: Iterable[Sentence], base: Base) -> ArcCrf:
-        """Learns from trees, whose heads may be FREE. Raises: ValueError, a sentence has no heads."""
+        """Learns from trees, whose heads may be FREE.
+
+        Raises: ValueError, a sentence has no heads.
+        """
         n_buckets = 1 << self.settings.log2_buckets
         self.base = base
         self.weights = np.zeros(n_buckets)
@@ -145,13 +148,16 @@ class ArcCrf:
 
     def all_scores(self, sentences: Sequence[Sentence]) -> list[Floats]:
         """The `scores` of each sentence; many at once are faster than one by one."""
-        base, weights = self._fitted()
-        based = list(map(self._based, base.all_parts(sentences)))
+        base, weights = self._base_and_weights()
+        based = list(map(self._base_scores, base.all_parts(sentences)))
         return add_scores(self._atoms.pack(sentences), self._table, weights, based)
 
     def scores_after(self, tree: Sentence, rate: float) -> Floats:
-        """The `scores` after one step of learning from this partial tree alone, which is not kept."""
-        _, weights = self._fitted()
+        """The `scores` after a step of learning from this partial tree alone.
+
+        The CRF stays as it is.
+        """
+        _, weights = self._base_and_weights()
         (example,), learnt = self._examples([tree]), weights.copy()
         gradients = gradients_of(self._scores(example, learnt), example.heads)
         learn(example.packed.rows, self._table, gradients, rate, 0.0, learnt, np.ones_like(learnt))
@@ -164,7 +170,7 @@ class ArcCrf:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back; the base is not part of them."""
-        _, weights = self._fitted()
+        _, weights = self._base_and_weights()
         arrays = sparse_weights.to_arrays(PREFIX, FORMAT, weights, (self.feats, self.words))
         return {**arrays, PREFIX + "share": self.shares}
 
@@ -187,7 +193,7 @@ class ArcCrf:
         return crf
 
     def _examples(self, trees: Sequence[Sentence]) -> list[_Example]:
-        base, _ = self._fitted()
+        base, _ = self._base_and_weights()
         examples = []
         for tree, parts in zip(trees, base.all_parts(trees)):
             if tree.heads is None:
@@ -195,16 +201,18 @@ class ArcCrf:
             examples.append(_Example(self._atoms.pack([tree]), parts, tree.heads))
         return examples
 
-    def _based(self, parts: Floats) -> Floats:
+    def _base_scores(self, parts: Floats) -> Floats:
         """The base's part of the scores, in a new array, given its parts (m, n + 1, n + 1)."""
         return np.asarray(self.shares @ parts.reshape(len(parts), -1)).reshape(parts.shape[1:])
 
     def _scores(self, example: _Example, weights: Floats) -> Floats:
-        return add_scores(example.packed, self._table, weights, [self._based(example.parts)])[0]
+        return add_scores(example.packed, self._table, weights, [self._base_scores(example.parts)])[
+            0
+        ]
 
     def _learn(self, example: _Example, squares: Floats) -> Floats:
         """Learns from a tree; returns the gradients (n + 1, n)."""
-        _, weights = self._fitted()
+        _, weights = self._base_and_weights()
         gradients = gradients_of(self._scores(example, weights), example.heads)
         learn(
             example.packed.rows,
@@ -219,13 +227,13 @@ class ArcCrf:
 
     def _learn_shares(self, example: _Example, gradients: Floats, squares: Floats) -> None:
         """A step of AdaGrad for the shares, squares (m,); a share that begins at 0 stays there."""
-        base, _ = self._fitted()
+        base, _ = self._base_and_weights()
         by_share = np.tensordot(example.parts[:, :, 1:], gradients, 2)
         squares += by_share**2
         learnt = self.shares + SHARE_RATE * by_share / np.sqrt(squares)
         self.shares = np.where(base.shares > 0, np.maximum(learnt, 0.0), 0.0)
 
-    def _fitted(self) -> tuple[Base, Floats]:
+    def _base_and_weights(self) -> tuple[Base, Floats]:
         if self.base is None or self.weights is None:
             raise ValueError("the arc CRF has no weights yet: call fit first")
         return self.base, self.weights
@@ -272,7 +280,7 @@ def share_of_unsupervised(n_known: int, trust: float = 20.0) -> float:
     return trust / (trust + n_known)
 
 
-def mixed(crf: Sequence[Floats], unsupervised: Sequence[Floats], share: float) -> list[Floats]:
+def mixture(crf: Sequence[Floats], unsupervised: Sequence[Floats], share: float) -> list[Floats]:
     """Marginals (n + 1, n) of sentences, `share` of them the unsupervised teacher's."""
     return [(1 - share) * ours + share * theirs for ours, theirs in zip(crf, unsupervised)]
 

@@ -109,7 +109,7 @@ SEED = 1401  # of the hashing
 
 FARTHEST_GAP = 2  # more places with punctuation count as these
 
-LEAST_SLOPE = 1e-3
+LEAST_GRADIENT = 1e-3
 """Arcs whose probability is this close to its target are not learnt from."""
 
 _DISTANCE, _H_P = ATOMS.index("distance"), ATOMS.index("h.P")
@@ -139,7 +139,7 @@ def distance_bin(distance: int) -> int:
 
 
 class ArcRoom(NamedTuple):
-    """The workspace of the kernels, and what the words of a sentence add to the codes of features."""
+    """The workspace of the kernels, and what the words of a sentence add to features' codes."""
 
     atoms: Codes  # (a,)
     buckets: Codes  # of the features of an arc
@@ -214,8 +214,11 @@ def fill_atoms_of_arc(rows: Codes, head: int, dependent: int, atoms: Codes) -> N
     atoms[_H_P + 3] = 1 + min(gaps, np.uint64(FARTHEST_GAP)) if rows[n + 1, GAPS] else 0
     atoms[_H_P + 4] = 0 if head else 1 + (dependent == 1) + 2 * (dependent == n)
     for j in range(len(AGREEING)):
-        mine, other = rows[head if head else n + 1, AGREEMENT + j], rows[dependent, AGREEMENT + j]
-        atoms[_AGREEING + j] = 0 if not mine or not other else 1 if mine == other else 2
+        of_head = rows[head if head else n + 1, AGREEMENT + j]
+        of_dependent = rows[dependent, AGREEMENT + j]
+        atoms[_AGREEING + j] = 0
+        if of_head and of_dependent:
+            atoms[_AGREEING + j] = 1 if of_head == of_dependent else 2
 
 
 @compiled
@@ -230,7 +233,7 @@ def find_buckets(
     of_head, of_dependent = room.of_words[0, head], room.of_words[1, dependent]
     for t in range(table.certain):
         buckets[t] = (of_head[t] + of_dependent[t] + place[t]) >> down
-    found = table.certain
+    n_found = table.certain
     fill_atoms_of_arc(rows, head, dependent, atoms)
     for t in range(table.certain, last):
         if room.exist[0, head, t] and room.exist[1, dependent, t]:
@@ -241,16 +244,16 @@ def find_buckets(
                     code += atoms[atom] * table.of_atom[atom]
                     exists = exists and atoms[atom] != 0
             if exists:
-                buckets[found] = code >> down
-                found += 1
+                buckets[n_found] = code >> down
+                n_found += 1
     if head:
         code = of_head[last] + of_dependent[last] + place[last]
         low, high = min(head, dependent), max(head, dependent)
         for word in range(low + 1, high):
             if room.before[word] <= low:
-                buckets[found] = (code + rows[word, T] * table.of_atom[_BETWEEN]) >> down
-                found += 1
-    return found
+                buckets[n_found] = (code + rows[word, T] * table.of_atom[_BETWEEN]) >> down
+                n_found += 1
+    return n_found
 
 
 @compiled
@@ -277,7 +280,7 @@ def score_arcs(
 def learn_arcs(
     rows: Codes,
     table: Templates,
-    slopes: Floats,
+    gradients: Floats,
     rate: float,
     ridge: float,
     weights: Floats,
@@ -290,14 +293,14 @@ def learn_arcs(
     add_words(rows, table, room)
     for head in range(n + 1):
         for dependent in range(1, n + 1):
-            slope = slopes[head, dependent - 1]
-            if head == dependent or abs(slope) < LEAST_SLOPE:
+            gradient = gradients[head, dependent - 1]
+            if head == dependent or abs(gradient) < LEAST_GRADIENT:
                 continue
             for k in range(find_buckets(rows, table, shift, head, dependent, room)):
                 bucket = room.buckets[k]
-                own = slope - ridge * weights[bucket]
-                squares[bucket] += own * own
-                weights[bucket] += rate * own / math.sqrt(squares[bucket])
+                step = gradient - ridge * weights[bucket]
+                squares[bucket] += step * step
+                weights[bucket] += rate * step / math.sqrt(squares[bucket])
 
 
 _SCORE, _LEARN = Kernel(score_arcs, "the arc CRF"), Kernel(learn_arcs, "the arc CRF")
@@ -319,7 +322,7 @@ def add_scores(
 def learn(
     rows: Codes,
     table: Templates,
-    slopes: Floats,
+    gradients: Floats,
     rate: float,
     ridge: float,
     weights: Floats,
@@ -332,4 +335,4 @@ def learn(
     weights to 0.
     """
     room = ArcRoom.of(len(rows) - EXTRA_ROWS, table)
-    _LEARN(rows, table, slopes, rate, ridge, weights, squares, room, work=slopes.size)
+    _LEARN(rows, table, gradients, rate, ridge, weights, squares, room, work=gradients.size)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dynet_vdgi.features.atoms import EXTRA_ROWS
+from dynet_vdgi.features.atoms import EXTRA_ROWS, PackedRows
 from dynet_vdgi.features.hashing import shift_of
 from dynet_vdgi.few_trees.state_features import (
     N_PLACES,
@@ -51,6 +51,19 @@ def score(weights: Weights, buckets: Codes, scores: Floats) -> None:
     scores[SHIFT], scores[LEFT], scores[RIGHT] = shift, left, right
 
 
+class AveragedWeights(NamedTuple):
+    """Weights that learn; those of a model are their means over steps, weights - totals / step."""
+
+    weights: Weights  # (B, 3)
+    totals: Weights  # (B, 3): of all changes, each times the number of its step
+    step: Ints  # (1,): the number of steps so far
+
+    @classmethod
+    def zeros_like(cls, weights: Weights) -> AveragedWeights:
+        """Before the first step; of this shape and type."""
+        return cls(np.zeros_like(weights), np.zeros_like(weights), np.zeros(1, np.int64))
+
+
 class WordRoom(NamedTuple):
     """The kernel's workspace: a state, places, atoms and buckets of features, scores and costs."""
 
@@ -76,8 +89,7 @@ class WordRoom(NamedTuple):
 
 @compiled
 def parse_words(
-    rows: Codes,
-    first: Ints,
+    packed: PackedRows,
     features: StateFeatures,
     weights: Weights,
     given: Ints,
@@ -91,13 +103,15 @@ def parse_words(
     margins (N,) are differences of scores. `given` (N,) heads, -1 where there is none, are kept, if
     they fit into a projective tree; of length 0: none is given.
     """
+    first = packed.first
     state, places, atoms, buckets, scores, costs = room
     shift, numbers = shift_of(len(weights)), len(features.places) + 1
     for word in range(len(margins)):
         margins[word] = np.inf
     for k in range(len(first) - 1):
         start, end = first[k], first[k + 1]
-        n, own = end - start, rows[first[k] + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
+        n = end - start
+        sentence_rows = packed.rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
         forget_children(state, n)
         size, front = 0, 1
         for _ in range(2 * n):
@@ -106,9 +120,9 @@ def parse_words(
                 size, front = advance(state, action, size, front, n)
                 continue
             look(state, size, front, places)
-            fill_numbers(state, size, front, own, atoms[numbers:])
-            found = find_features(own, features, shift, places, atoms, buckets)
-            score(weights, buckets[:found], scores)
+            fill_numbers(state, size, front, sentence_rows, atoms[numbers:])
+            n_found = find_features(sentence_rows, features, shift, places, atoms, buckets)
+            score(weights, buckets[:n_found], scores)
             if len(given):
                 action = best_of_cheapest(
                     scores, costs, state[STACK], size, front, n, given[start:end]
@@ -126,30 +140,35 @@ def parse_words(
 
 @compiled
 def learn_words(
-    rows: Codes,
+    packed: PackedRows,
     gold: Ints,
-    first: Ints,
     order: Ints,
     amounts: Floats,
     features: StateFeatures,
-    weights: Weights,
-    totals: Weights,
-    step: Ints,
+    learning: AveragedWeights,
     exploring: bool,
     room: WordRoom,
 ) -> None:
-    """Trains for an epoch on packed sentences; sentence k changes weights by amounts[k]."""
+    """Trains for an epoch on packed sentences, whose gold heads (N,) are in a row.
+
+    Sentences come in this order; sentence k changes weights by amounts[k]. `exploring`: the parser
+    goes on from its own action, even if that is wrong.
+    """
+    first, weights, totals = packed.first, learning.weights, learning.totals
     state, places, atoms, all_buckets, scores, costs = room
-    shift, numbers, at = shift_of(len(weights)), len(features.places) + 1, step[0]
+    shift, numbers, step = shift_of(len(weights)), len(features.places) + 1, learning.step[0]
     for k in order:
         n, heads = first[k + 1] - first[k], gold[first[k] : first[k + 1]]
-        own = rows[first[k] + EXTRA_ROWS * k : first[k + 1] + EXTRA_ROWS * (k + 1)]
+        begin, end = first[k] + EXTRA_ROWS * k, first[k + 1] + EXTRA_ROWS * (k + 1)
+        sentence_rows = packed.rows[begin:end]
         forget_children(state, n)
         size, front = 0, 1
         for _ in range(2 * n):
             look(state, size, front, places)
-            fill_numbers(state, size, front, own, atoms[numbers:])
-            buckets = all_buckets[: find_features(own, features, shift, places, atoms, all_buckets)]
+            fill_numbers(state, size, front, sentence_rows, atoms[numbers:])
+            buckets = all_buckets[
+                : find_features(sentence_rows, features, shift, places, atoms, all_buckets)
+            ]
             score(weights, buckets, scores)
             action = best(scores, size, front, n)
             target = best_of_cheapest(scores, costs, state[STACK], size, front, n, heads)
@@ -157,10 +176,10 @@ def learn_words(
                 for bucket in buckets:
                     weights[bucket, target] += amounts[k]
                     weights[bucket, action] -= amounts[k]
-                    totals[bucket, target] += amounts[k] * at
-                    totals[bucket, action] -= amounts[k] * at
+                    totals[bucket, target] += amounts[k] * step
+                    totals[bucket, action] -= amounts[k] * step
                 if not exploring:
                     action = target
-            at += 1
+            step += 1
             size, front = advance(state, action, size, front, n)
-    step[0] = at
+    learning.step[0] = step

@@ -28,9 +28,12 @@ s0_children s1_children gap span depth
 """
 
 ATOMS = tuple(_IN_ORDER.split())
-"""The atoms of a state. Tags: s0 s1 s2 the top of the stack and the items below, b0 b1 b2 the front of the buffer and
-the words after it, `before` the word before the front, X_left and X_right the outermost dependents of X on that side.
-Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words on the stack.
+"""The atoms of a state.
+
+Tags: s0 s1 s2 the top of the stack and the items below, b0 b1 b2 the front of the buffer and the
+words after it, `before` the word before the front, X_left and X_right the outermost dependents of X
+on that side. Numbers: dependents of s0 and s1 so far, gap from s0 to b0, span from s1 to s0, words
+on the stack.
 """
 
 TEMPLATES = (
@@ -66,8 +69,8 @@ N_PLACES = 13
 """The places of atoms: nothing, then the next twelve of ATOMS, s0 to b0_left."""
 
 NUMBERS = ("s0_children", "s1_children", "gap", "span", "depth", "gaps0", "gaps1")
-"""As there; gaps0 and gaps1: in how many places there is punctuation from s0 to b0, and from s1 to s0.
-These two, and agreement, may be absent: 0."""
+"""As there; gaps0 and gaps1: in how many places there is punctuation from s0 to b0, and from s1 to
+s0. These two, and agreement, may be absent: 0."""
 
 FARTHEST_GAP = 2  # more places with punctuation count as these
 
@@ -117,8 +120,10 @@ def fill_numbers(state: Ints, size: int, front: int, rows: Codes, numbers: Codes
     k = 7
     for other in (front, s1):
         for column in range(AGREEMENT, AGREEMENT + len(AGREEING)):
-            mine, its = rows[s0, column], rows[other, column]
-            numbers[k] = 0 if not mine or not its else 1 if mine == its else 2
+            value, other_value = rows[s0, column], rows[other, column]
+            numbers[k] = 0
+            if value and other_value:
+                numbers[k] = 1 if value == other_value else 2
             k += 1
 
 
@@ -146,7 +151,7 @@ def find_features(
                 break
             code += atoms[n_atoms + atom]
         buckets[t] = code >> down
-    found = certain
+    n_found = certain
     for t in range(certain, len(parts)):
         code, exists = of_template[t], True
         for k in range(width):
@@ -156,6 +161,6 @@ def find_features(
             exists = atoms[atom] != 0
             code += atoms[n_atoms + atom]
         if exists:
-            buckets[found] = code >> down
-            found += 1
-    return found
+            buckets[n_found] = code >> down
+            n_found += 1
+    return n_found

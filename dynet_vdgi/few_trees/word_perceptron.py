@@ -28,7 +28,7 @@ from dynet_vdgi.errors import UsageError, VdgiError
 from dynet_vdgi.features.atoms import AGREEING, COLUMNS, Atoms, PackedRows
 from dynet_vdgi.features.templates import table_of, without
 from dynet_vdgi.few_trees import perceptron_kernels, state_features
-from dynet_vdgi.few_trees.perceptron_kernels import WordRoom
+from dynet_vdgi.few_trees.perceptron_kernels import AveragedWeights, WordRoom
 from dynet_vdgi.few_trees.state_features import N_PLACES, NUMBERS, StateFeatures
 from dynet_vdgi.inference.arc_hybrid import N_ACTIONS
 from dynet_vdgi.settings.settings import Section
@@ -130,7 +130,9 @@ def _of_tags(template: str) -> str:
     return " ".join(f"{name}.T" if name in PLACES else name for name in template.split())
 
 
-TEMPLATES = (*map(_of_tags, state_features.TEMPLATES), *_PUNCTUATION, *_FEATS, *_WORDS)
+_TAGS = tuple([_of_tags(template) for template in state_features.TEMPLATES])
+
+TEMPLATES = (*_TAGS, *_PUNCTUATION, *_FEATS, *_WORDS)
 """A change here makes model files unreadable: `word_perceptron.FORMAT`."""
 
 
@@ -179,8 +181,8 @@ class WordParserSettings(Section, frozen=True):
 class WordPerceptron:
     """The parser; `fit` learns its weights (B, 3), a column an action.
 
-    Arguments are the settings or single numbers of them. The perceptrons have seeds from `seed` on. `feats`,
-    `words`: there are features of FEATS, and of forms.
+    Arguments are the settings or single numbers of them. The perceptrons have seeds from `seed` on.
+    `feats`, `words`: there are features of FEATS, and of forms.
 
     Raises: ConfigError, a number is unknown or out of its range; settings and numbers exclude each
     other.
@@ -235,27 +237,24 @@ class WordPerceptron:
         self, packed: PackedRows, gold: Ints, plan: Ints, sizes: Floats, seed: int, total: Floats
     ) -> None:
         """Trains a perceptron, and adds its average weights to the total (B, 3)."""
-        weights, totals, step = np.zeros_like(total), np.zeros_like(total), np.zeros(1, np.int64)
-        seen = self._features()
-        room = WordRoom.of(packed.first, seen)
+        learning = AveragedWeights.zeros_like(total)
+        feature_table = self._features()
+        room = WordRoom.of(packed.first, feature_table)
         for epoch in range(1, self.settings.epochs + 1):
             order = np.random.default_rng([seed, epoch]).permutation(plan)
             _LEARN(
-                packed.rows,
+                packed,
                 gold,
-                packed.first,
                 order,
                 sizes,
-                seen,
-                weights,
-                totals,
-                step,
+                feature_table,
+                learning,
                 epoch >= self.settings.explore_from,
                 room,
                 work=WORK * len(gold) * len(order) // len(packed.first),
             )
-        total += weights
-        total -= totals / step
+        total += learning.weights
+        total -= learning.totals / learning.step
 
     def predict(self, sentences: Iterable[Sentence], *, keep_heads: bool = False) -> list[Sentence]:
         """The sentences with the trees it finds, projective, with one root.
@@ -286,16 +285,15 @@ class WordPerceptron:
         FREE."""
         if self.weights is None:
             raise UsageError("the parser has not learnt yet: call fit first")
-        n_words, seen = int(words.first[-1]), self._features()
+        n_words, feature_table = int(words.first[-1]), self._features()
         heads, margins = np.zeros(n_words, np.int64), np.zeros(n_words)
-        kept = np.zeros(0, np.int64) if given is None else given
-        room = WordRoom.of(words.first, seen)
+        given_heads = np.zeros(0, np.int64) if given is None else given
+        room = WordRoom.of(words.first, feature_table)
         _PARSE(
-            words.rows,
-            words.first,
-            seen,
+            words,
+            feature_table,
             self.weights,
-            kept,
+            given_heads,
             heads,
             margins,
             room,

@@ -17,7 +17,7 @@ from dynet_vdgi.lexicon.vectors import Embeddings
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.models.model_file import load as load_model
 from dynet_vdgi.paper.settings import NeuralSettings
-from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine
+from dynet_vdgi.parser.engine import Engine, GreedyEngine, ScoredTree
 from dynet_vdgi.parser.steps import MEMORY
 from dynet_vdgi.rule_tables.estimated_rules import estimated_in
 from dynet_vdgi.rule_tables.rules import RuleSet
@@ -112,7 +112,7 @@ class NeuralRecipe(Recipe[NeuralSettings]):
 class NeuralEngine(GreedyEngine):
     """The encoder of a neural model. Raises: ModelError, the parameters do not fit."""
 
-    windows = 8  # so that there are many sentences of one length, which advance together
+    windows_at_once = 8  # so that there are many sentences of one length, which advance together
 
     def __init__(self, model: ModelFile) -> None:
         from dynet_vdgi.paper.greedy import GreedyParser  # imports DyNet
@@ -124,13 +124,13 @@ class NeuralEngine(GreedyEngine):
     def __reduce__(self) -> tuple[type, tuple[ModelFile]]:
         return NeuralEngine, (self._model,)  # DyNet's parameters cannot be sent to other processes
 
-    def found(
+    def parse(
         self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool
-    ) -> list[Found]:
+    ) -> list[ScoredTree]:
         if margins or keep_heads:
             raise UsageError("a neural model cannot do that")
         trees = self._parser.parse([self._vocabulary.encode(s.forms, s.tags) for s in sentences])
-        return [Found(tree, np.zeros(0)) for tree in trees]
+        return [ScoredTree(tree, np.zeros(0)) for tree in trees]
 
 
 def _rules(reader: InputReader, settings: NeuralSettings) -> RuleSet:

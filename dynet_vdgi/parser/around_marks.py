@@ -20,7 +20,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE, cycle
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.parser.decoding import margins_of
-from dynet_vdgi.parser.engine import Engine, Found
+from dynet_vdgi.parser.engine import Engine, ScoredTree
 from dynet_vdgi.parser.given_heads import Heads
 from dynet_vdgi.system.array_types import Floats
 
@@ -34,38 +34,38 @@ def with_given(
     given: Sequence[int],
     bare: Sentence,
     places: Sequence[int],
-    found: Found,
+    tree: ScoredTree,
     forms: Sequence[str],
-) -> tuple[Heads, Found]:
+) -> tuple[Heads, ScoredTree]:
     """The heads (n,) of all words, those given (n,) among them unless FREE, and the tree of the
     words alone.
 
     `bare`: the m words, with the heads given to them; `places` (m,) in the sentence, from 1;
-    `found`: their tree; `forms` (n,). The tree is projective if a projective one contains what is
+    `tree`: theirs; `forms` (n,). The tree is projective if a projective one contains what is
     given. A word hangs from a mark only where a given head makes it so.
     """
-    whole = restore_punctuation(found.heads, places, forms)
+    whole = restore_punctuation(tree.heads, places, forms)
     if _contains(whole, given):
-        return whole, found
-    joined = _with(whole, given)
+        return whole, tree
+    joined = _with_heads(whole, given)
     if _is_sound(joined):
-        return joined, found
-    arcs, probabilities = _scores(engine, bare, found)
+        return joined, tree
+    arcs, probabilities = _scores(engine, bare, tree)
     try:
-        heads = _best(arcs, given, places, whole)
+        heads = _best_heads(arcs, given, places, whole)
     except ValueError:  # arcs of the given heads cross
-        return joined, found
+        return joined, tree
     words = heads_without(heads, places)
     # With other words above them, the marks that are free may find better places.
-    joined = _with(restore_punctuation(words, places, forms), given)
-    return joined if _is_sound(joined) else heads, _with_margins(found, words, probabilities)
+    joined = _with_heads(restore_punctuation(words, places, forms), given)
+    return joined if _is_sound(joined) else heads, _with_margins(tree, words, probabilities)
 
 
 def _contains(heads: Sequence[int], given: Sequence[int]) -> bool:
     return all(one in (FREE, other) for one, other in zip(given, heads))
 
 
-def _with(heads: Sequence[int], given: Sequence[int]) -> Heads:
+def _with_heads(heads: Sequence[int], given: Sequence[int]) -> Heads:
     return tuple([other if one == FREE else one for one, other in zip(given, heads)])
 
 
@@ -74,7 +74,7 @@ def _is_sound(heads: Sequence[int]) -> bool:
     return heads.count(0) == 1 and not cycle(heads) and is_projective(heads)
 
 
-def _scores(engine: Engine, bare: Sentence, found: Found) -> tuple[Floats, Floats | None]:
+def _scores(engine: Engine, bare: Sentence, tree: ScoredTree) -> tuple[Floats, Floats | None]:
     """Scores (m + 1, m + 1) by which the engine chooses trees of words, and the probabilities of
     their arcs.
 
@@ -85,14 +85,14 @@ def _scores(engine: Engine, bare: Sentence, found: Found) -> tuple[Floats, Float
     if FREE not in heads:
         return np.zeros((size, size)), None
     if engine.is_greedy:
-        return _climbing(found.heads), None
+        return _climbing_scores(tree.heads), None
     scores = engine.scores([bare]).arcs[0]
     probabilities = np.zeros((size, size))
     probabilities[:, 1:] = eisner.marginals(eisner.constrained_scores(scores, heads))
     return (scores if engine.finds_most_probable else probabilities), probabilities
 
 
-def _climbing(heads: Sequence[int]) -> Floats:
+def _climbing_scores(heads: Sequence[int]) -> Floats:
     """Scores (m + 1, m + 1) of arcs beside those of a tree: 1 for its own, half for the head's
     head, and so on."""
     scores = np.zeros((len(heads) + 1, len(heads) + 1))
@@ -105,7 +105,7 @@ def _climbing(heads: Sequence[int]) -> Floats:
     return scores
 
 
-def _best(
+def _best_heads(
     arcs: Floats, given: Sequence[int], places: Sequence[int], attached: Sequence[int]
 ) -> Heads:
     """The best tree of all words that contains the given heads; arcs (m + 1, m + 1), `attached`
@@ -134,15 +134,15 @@ def _best(
         )
 
 
-def _with_margins(found: Found, words: Heads, probabilities: Floats | None) -> Found:
-    """What was found, with these heads (m,) of the words; where they are others, so are their
+def _with_margins(tree: ScoredTree, words: Heads, probabilities: Floats | None) -> ScoredTree:
+    """The tree, with these heads (m,) of the words; where they are others, so are their
     margins."""
-    if words == found.heads:
-        return found
-    margins = found.margins
+    if words == tree.heads:
+        return tree
+    margins = tree.margins
     if len(margins) and probabilities is not None:
         (margins,) = margins_of([probabilities[:, 1:]], [words])
     elif len(margins):
         # A greedy parser has no margin of a head that it did not choose: undecided.
-        margins = np.where(np.equal(words, found.heads), margins, 0.0)
-    return Found(words, margins)
+        margins = np.where(np.equal(words, tree.heads), margins, 0.0)
+    return ScoredTree(words, margins)

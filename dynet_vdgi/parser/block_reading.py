@@ -91,7 +91,10 @@ class Beginning:
         return beginning
 
     def with_rest(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """All blocks of the text, given those after it. Raises: DataError, the beginning's fault."""
+        """All blocks of the text, given those after it.
+
+        Raises: DataError, the beginning's fault.
+        """
         yield from self.blocks
         yield from blocks
         if self.fault is not None:

@@ -24,17 +24,17 @@ from dynet_vdgi.conllu.extra_columns import with_headers
 from dynet_vdgi.conllu.punctuation import without_punctuation
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.parser.files import with_tree
+from dynet_vdgi.parser.file_parser import with_tree
 from dynet_vdgi.parser.parser import How, Parse, Parser, check
 from dynet_vdgi.relations.label_table import LabelTable
 
 logger = logging.getLogger("dynet_vdgi")
 
-SHORTEST, LONGEST = 4, 25
+SHORTEST_SENTENCE, LONGEST_SENTENCE = 4, 25
 """The length in words, shortest and longest, of a sentence worth an annotator's time."""
 
 _OF_THE_TEXT = re.compile(r"#\s*(new(doc|par)\b|(choice|guess|global\.columns)\s*=)")
-"""Comments about more than the sentence: beginnings of documents, its place in an earlier choice."""
+"""Comments about more than the sentence: where documents begin, its place in an earlier choice."""
 
 
 def choose(
@@ -44,8 +44,8 @@ def choose(
     confidences: Sequence[Sequence[float]] | None = None,
     corrected: Iterable[Sentence] = (),
     among: Iterable[int] | None = None,
-    shortest: int = SHORTEST,
-    longest: int = LONGEST,
+    shortest: int = SHORTEST_SENTENCE,
+    longest: int = LONGEST_SENTENCE,
 ) -> list[int]:
     """Indices of the most useful sentences of the pool, best first; all, if it has too few.
 
@@ -115,49 +115,51 @@ def to_correct(
     parses = parser.parse_all(text, how, relations=labels is not None)
     removed, seen = parser.protocol.removed_tags, {sentence.forms for sentence in covered}
 
-    def bare(sentence: Sentence) -> Sentence:
-        return without_punctuation(replace(sentence, heads=None, deprels=(), source=None), removed)[
-            0
-        ]
+    def words_of(sentence: Sentence) -> Sentence:
+        bare, _ = without_punctuation(
+            replace(sentence, heads=None, deprels=(), source=None), removed
+        )
+        return bare
 
-    def confidence(sentence: Sentence, parse: Parse) -> list[float]:
-        return [
-            (parse.confidence or ())[p - 1] or 0.0
-            for p in without_punctuation(sentence, removed)[1]
-        ]
+    def confidences_of(sentence: Sentence, parse: Parse) -> list[float]:
+        _, places = without_punctuation(sentence, removed)
+        confidence = parse.confidence or ()
+        return [confidence[place - 1] or 0.0 for place in places]
 
-    new = {
-        sentence.forms: k
-        for k, sentence in reversed([*enumerate(text)])
-        if sentence.forms not in seen
-    }
+    confidences = None
+    if how.confidence:
+        confidences = [confidences_of(*pair) for pair in zip(text, parses)]
+    first_with: dict[tuple[str, ...], int] = {}  # of equal sentences
+    for k, sentence in enumerate(text):
+        if sentence.forms not in seen:
+            first_with.setdefault(sentence.forms, k)
     chosen = choose(
-        [bare(sentence) for sentence in text],
+        [words_of(sentence) for sentence in text],
         count,
-        confidences=[*map(confidence, text, parses)] if how.confidence else None,
-        corrected=[bare(sentence) for sentence in covered],
-        among=sorted(new.values()),
+        confidences=confidences,
+        corrected=[words_of(sentence) for sentence in covered],
+        among=sorted(first_with.values()),
     )
     if not chosen:
-        raise UsageError(
-            f"nothing to choose: no sentence of {SHORTEST} to {LONGEST} words that is not covered already"
-        )
+        lengths = f"{SHORTEST_SENTENCE} to {LONGEST_SENTENCE} words"
+        raise UsageError(f"nothing to choose: no sentence of {lengths} that is not covered already")
     blocks = []
     for number, k in enumerate(chosen, 1):
-        sentence = on_its_own(text[k])
+        sentence = without_place(text[k])
         block = with_tree(sentence, parses[k], how)
         block = f"# choice = {number}\n{guess_marks.comment(block[:-2].split(chr(10)))}\n{block}"
         blocks.append((block, sentence.source.extra if sentence.source else ()))
     yield from with_headers(blocks)
 
 
-def on_its_own(sentence: Sentence) -> Sentence:
+def without_place(sentence: Sentence) -> Sentence:
     """The sentence without comments about its place in the text."""
     source = sentence.source
     if source is None:
         return sentence
-    kept = [row for row, line in enumerate(source.lines) if not _OF_THE_TEXT.match(line)]
-    rows = tuple(kept.index(row) for row in source.rows)
+    remaining = [row for row, line in enumerate(source.lines) if not _OF_THE_TEXT.match(line)]
+    rows = tuple(remaining.index(row) for row in source.rows)
     return replace(
-        sentence, source=replace(source, lines=tuple(source.lines[row] for row in kept), rows=rows)
+        sentence,
+        source=replace(source, lines=tuple(source.lines[row] for row in remaining), rows=rows),
     )

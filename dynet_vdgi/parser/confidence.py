@@ -116,21 +116,21 @@ class Calibration:
         probabilities = arc_probabilities(marginals, trees)
         if not len(probabilities):
             raise ValueError("no words to learn confidence from")
-        bare = cls.unscaled(tags, trees, margins, probabilities, weights)
+        bare = cls.fit_unscaled(tags, trees, margins, probabilities, weights)
         scores = bare.odds(bare.arcs(tags, trees, margins))
         base, slope = logistic(scores, probabilities)
         return cls(
             bare.knots,
-            rounded(base + shift + slope * bare.margin_odds),
-            float(rounded(slope * bare.forced_odds)),
+            round_learnt(base + shift + slope * bare.margin_odds),
+            float(round_learnt(slope * bare.forced_odds)),
             bare.tags,
-            rounded(slope * bare.pair_odds),
-            rounded(slope * bare.length_odds),
+            round_learnt(slope * bare.pair_odds),
+            round_learnt(slope * bare.length_odds),
             shift,
         )
 
     @classmethod
-    def unscaled(
+    def fit_unscaled(
         cls,
         tags: Sequence[Sequence[str]],
         trees: Sequence[Sequence[int]],
@@ -183,7 +183,7 @@ class Calibration:
         parts[arcs.first[:-1][np.diff(arcs.first) == 1]] = STEPS  # the only word is the root
         return np.clip(parts, 1, STEPS - 1) / STEPS
 
-    def shifted(self, shift: float) -> Calibration:
+    def with_shift(self, shift: float) -> Calibration:
         """This calibration with log-odds that are higher by `shift`, in nats."""
         return replace(self, margin_odds=self.margin_odds + shift, shift=self.shift + shift)
 
@@ -193,7 +193,7 @@ class Calibration:
         odds: dict[str, Any] = {
             k: x / (1 + WRONG_TAGS * share) for k, x in vars(self).items() if k.endswith("_odds")
         }
-        return replace(self, **odds).shifted(-WRONG_TAGS * share) if share else self
+        return replace(self, **odds).with_shift(-WRONG_TAGS * share) if share else self
 
     def shift_to(self, mean: float, arcs: Arcs) -> float:
         """The shift, of at most MOST_SHIFTED, after which the probabilities of these arcs have this
@@ -204,7 +204,7 @@ class Calibration:
             middle = (low + high) / 2
             is_low = (1 / (1 + np.exp(-odds - middle))).mean() < mean
             low, high = (middle, high) if is_low else (low, middle)
-        return float(rounded(low))
+        return float(round_learnt(low))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back."""
@@ -222,7 +222,7 @@ class Calibration:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Calibration:
         """The calibration with these `arrays`; others are ignored. Raises: ModelError, they are
         invalid."""
-        knots, margins, forced, tags, pairs, lengths, shift = _taken(
+        knots, margins, forced, tags, pairs, lengths, shift = _take(
             arrays, "knots", "margins", "forced", "tags", "pairs", "lengths", "shift"
         )
         try:
@@ -252,16 +252,16 @@ def is_in(arrays: Mapping[str, NDArray[Any]]) -> bool:
     return any(name.startswith(PREFIX) for name in arrays)
 
 
-def _taken(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:
+def _take(arrays: Mapping[str, NDArray[Any]], *names: str) -> list[NDArray[Any]]:
     """The arrays of these names. Raises: ModelError, one is missing or has a value that is not
     finite."""
     try:
-        found = [arrays[PREFIX + name] for name in names]
+        taken = [arrays[PREFIX + name] for name in names]
     except KeyError as error:
         raise ModelError(f"no calibration: missing {error.args[0]}") from None
-    if not all(array.dtype.kind in "fiu" and np.isfinite(array).all() for array in found):
+    if not all(array.dtype.kind in "fiu" and np.isfinite(array).all() for array in taken):
         raise ModelError("no calibration: not all numbers are finite")
-    return found
+    return taken
 
 
 def _arcs(
@@ -271,14 +271,14 @@ def _arcs(
     margins: Sequence[Floats],
 ) -> Arcs:
     first = np.cumsum([0, *map(len, trees)])
-    known = np.array(
+    tag_numbers = np.array(
         [numbers.get(tag, len(numbers)) for tag in chain.from_iterable(tags)], np.int64
     )
     heads = np.array(list(chain.from_iterable(trees)), np.int64)
     flat = np.concatenate([np.zeros(0), *margins])
-    if not len(known) == len(heads) == len(flat):
-        raise ValueError(f"{len(known)} tags, {len(heads)} heads, {len(flat)} margins")
-    return Arcs(known, heads, flat, first)
+    if not len(tag_numbers) == len(heads) == len(flat):
+        raise ValueError(f"{len(tag_numbers)} tags, {len(heads)} heads, {len(flat)} margins")
+    return Arcs(tag_numbers, heads, flat, first)
 
 
 def _pairs_and_lengths(arcs: Arcs, n_tags: int) -> tuple[Ints, Ints]:
@@ -294,7 +294,7 @@ def _pairs_and_lengths(arcs: Arcs, n_tags: int) -> tuple[Ints, Ints]:
 
 def _margin_table(margins: Floats, weights: Weights) -> tuple[Floats, Floats, float]:
     """Knots (K,), the log-odds at them (K,), and the log-odds of decisions without alternative."""
-    x = np.sort(rounded(margins[np.isfinite(margins)]))
+    x = np.sort(round_learnt(margins[np.isfinite(margins)]))
     if not len(x):
         x = np.zeros(1)
     places = np.linspace(0, len(x) - 1, min(N_KNOTS, len(x))).astype(np.int64)
@@ -340,7 +340,7 @@ def logistic(scores: Floats, probabilities: Floats, steps: int = 20) -> tuple[fl
     return base, slope
 
 
-def rounded(numbers: ArrayLike) -> Floats:
+def round_learnt(numbers: ArrayLike) -> Floats:
     """Learnt numbers, rounded so that they are equal on all processors; 0 has no sign."""
     return np.asarray(np.round(np.asarray(numbers, np.float64), DECIMALS) + 0.0)
 
@@ -351,7 +351,7 @@ def log_odds(probabilities: ArrayLike) -> Floats:
     return np.asarray(np.log(p / (1 - p)))
 
 
-def shifted(probabilities: Floats, shift: float) -> Floats:
+def shift_probabilities(probabilities: Floats, shift: float) -> Floats:
     """Probabilities whose log-odds are higher by `shift`, in nats."""
     p = np.clip(probabilities, CLIP, 1 - CLIP)
     with np.errstate(over="ignore"):  # an enormous shift, as in a damaged model, gives 0

@@ -31,7 +31,7 @@ class CrfEngine(ScoringEngine):
         return self.crf.base.log_p if self.crf.base else None
 
     def scores(self, sentences: Sequence[Sentence]) -> Scores:
-        known = self.log_p
+        log_p = self.log_p
         return Scores(
-            list(self.crf.all_scores(sentences)), partial(known, sentences) if known else None
+            list(self.crf.all_scores(sentences)), partial(log_p, sentences) if log_p else None
         )

@@ -14,19 +14,19 @@ from dynet_vdgi.conllu.sentence import Sentence, Tree
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.inference import eisner
 from dynet_vdgi.parser.confidence import Calibration
-from dynet_vdgi.parser.engine import Engine, Found, ScoringEngine
+from dynet_vdgi.parser.engine import Engine, ScoredTree, ScoringEngine
 from dynet_vdgi.system.array_types import Floats
 from dynet_vdgi.system.blas import one_thread
 from dynet_vdgi.universal.relation_scores import batches
 
-LONGEST = 500
+LONGEST_PIECE = 500
 """Words of the longest sentence that is parsed in one piece, because time is cubic and memory
 quadratic."""
 
 CERTAIN = 1e-9
 """Probabilities of arcs are kept this far from 0 and 1 in margins."""
 
-NOTHING = np.zeros(0)
+NO_MARGINS = np.zeros(0)
 
 
 @one_thread()
@@ -37,7 +37,7 @@ def find(
     keep_heads: bool = False,
     margins: bool = False,
     relations: bool = False,
-) -> list[Found]:
+) -> list[ScoredTree]:
     """The tree of each sentence: projective, with one root; without words, no tree.
 
     keep_heads: heads that are given (not FREE) stay; they must fit into a projective tree.
@@ -50,14 +50,14 @@ def find(
         sentence for sentence, is_whole in zip(sentences, whole) if len(sentence) and not is_whole
     ]
     if engine.is_greedy:
-        found = iter(engine.found(rest, margins=margins, keep_heads=keep_heads))
+        trees = iter(engine.parse(rest, margins=margins, keep_heads=keep_heads))
     else:
         parse = partial(
             of_scores, engine, keep_heads=keep_heads, has_margins=margins, relations=relations
         )
-        found = iter(_in_batches(rest, parse, keep_heads=keep_heads))
+        trees = iter(_in_batches(rest, parse, keep_heads=keep_heads))
     return [
-        Found(s.heads or (), np.zeros(len(s))) if is_whole or not len(s) else next(found)
+        ScoredTree(s.heads or (), np.zeros(len(s))) if is_whole or not len(s) else next(trees)
         for s, is_whole in zip(sentences, whole)
     ]
 
@@ -69,7 +69,7 @@ def of_scores(
     keep_heads: bool = False,
     has_margins: bool = False,
     relations: bool = False,
-) -> list[Found]:
+) -> list[ScoredTree]:
     """The trees of sentences that are scored together."""
     scores = engine.scores(batch)
     given = [s.heads or (FREE,) * len(s) if keep_heads else () for s in batch]
@@ -84,43 +84,42 @@ def of_scores(
         trees = eisner.best_of_all(arcs)
     else:
         trees = eisner.expected_best_of_all(marginals, given)
-    margins = margins_of(marginals, trees) if has_margins else [NOTHING] * len(batch)
-    found = list(map(Found, trees, margins))
+    margins = margins_of(marginals, trees) if has_margins else [NO_MARGINS] * len(batch)
+    scored = [ScoredTree(*pair) for pair in zip(trees, margins)]
     if not relations or scores.log_p is None:
-        return found
-    log_p = scores.log_p(np.array([head for each in found for head in each.heads], np.int64))
-    ends = np.cumsum(list(map(len, batch))).tolist()
+        return scored
+    log_p = scores.log_p(np.array([head for each in scored for head in each.heads], np.int64))
+    ends = np.cumsum([len(sentence) for sentence in batch]).tolist()
     return [
-        each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(found, ends)
+        each._replace(log_p=log_p[end - len(each.heads) : end]) for each, end in zip(scored, ends)
     ]
 
 
 def margins_of(marginals: Sequence[Floats], trees: Sequence[Tree]) -> list[Floats]:
     """The log-odds (n,) of the marginal probabilities (n + 1, n) of each tree's arcs."""
     of_arcs = [
-        probabilities[tree, range(len(tree))]
-        for probabilities, tree in zip(marginals, map(list, trees))
+        probabilities[list(tree), range(len(tree))] for probabilities, tree in zip(marginals, trees)
     ]
     p = np.clip(np.concatenate(of_arcs), CERTAIN, 1 - CERTAIN)
-    return np.split(np.log(p / (1 - p)), np.cumsum(list(map(len, trees)))[:-1])
+    return np.split(np.log(p / (1 - p)), np.cumsum([len(tree) for tree in trees])[:-1])
 
 
 def _in_batches(
     sentences: Sequence[Sentence],
-    parse: Callable[[list[Sentence]], list[Found]],
+    parse: Callable[[list[Sentence]], list[ScoredTree]],
     *,
     keep_heads: bool,
-) -> list[Found]:
+) -> list[ScoredTree]:
     """What `parse` finds for the sentences; it gets those of similar length together, long ones in
     pieces."""
     pieces = [list(_pieces(sentence, keep_heads)) for sentence in sentences]
     flat = [piece for each in pieces for piece in each]
-    found: list[Found] = [Found((), NOTHING)] * len(flat)
+    trees: list[ScoredTree] = [ScoredTree((), NO_MARGINS)] * len(flat)
     for members in batches(flat):
         for k, of_piece in zip(members, parse([flat[k] for k in members])):
-            found[k] = of_piece
-    parts = iter(found)
-    return [_joined([next(parts) for _ in each]) for each in pieces]
+            trees[k] = of_piece
+    parts = iter(trees)
+    return [_join([next(parts) for _ in each]) for each in pieces]
 
 
 def _pieces(sentence: Sentence, keep_heads: bool) -> Iterator[Sentence]:
@@ -128,32 +127,32 @@ def _pieces(sentence: Sentence, keep_heads: bool) -> Iterator[Sentence]:
     whole."""
     n = len(sentence)
     has_heads = keep_heads and sentence.heads is not None and set(sentence.heads) != {FREE}
-    if n <= LONGEST or has_heads:
+    if n <= LONGEST_PIECE or has_heads:
         yield sentence
         return
-    for start in range(0, n, LONGEST):
-        part = slice(start, start + LONGEST)
+    for start in range(0, n, LONGEST_PIECE):
+        part = slice(start, start + LONGEST_PIECE)
         yield Sentence(
             sentence.forms[part],
             sentence.tags[part],
             upos=sentence.upos[part],
             xpos=sentence.xpos[part],
             feats=sentence.feats[part],
-            gaps=sentence.gaps[start : start + LONGEST + 1],
+            gaps=sentence.gaps[start : start + LONGEST_PIECE + 1],
             soft=sentence.soft and sentence.soft.of(part),
         )
 
 
-def _joined(parts: Sequence[Found]) -> Found:
+def _join(parts: Sequence[ScoredTree]) -> ScoredTree:
     """The tree of a sentence from those of its parts, whose roots depend on the first one's."""
     if len(parts) == 1:
         return parts[0]
-    heads: list[int] = []
-    root = parts[0].heads.index(0) + 1
-    for tree, _, _ in parts:
+    heads = list(parts[0].heads)
+    root = heads.index(0) + 1
+    for part in parts[1:]:
         offset = len(heads)
-        heads += [head + offset if head else root if offset else 0 for head in tree]
-    return Found(tuple(heads), np.concatenate([each.margins for each in parts]))
+        heads += [head + offset if head else root for head in part.heads]
+    return ScoredTree(tuple(heads), np.concatenate([each.margins for each in parts]))
 
 
 def confidences(
@@ -161,7 +160,7 @@ def confidences(
     sentences: Sequence[Sentence],
     bare: Sequence[Sentence],
     places: Sequence[Sequence[int]],
-    found: Sequence[Found],
+    trees: Sequence[ScoredTree],
     *,
     keep_heads: bool,
 ) -> list[tuple[tuple[float | None, ...], Floats]]:
@@ -171,14 +170,17 @@ def confidences(
     bare: the sentences without punctuation; places: of their words in the sentences, from 1. The
     confidence of any other word, and of those whose head was kept, is None.
     """
-    trees, margins = [each.heads for each in found], [each.margins for each in found]
-    probabilities = iter(
-        calibration(calibration.arcs([s.tags for s in bare], trees, margins)).tolist()
-    )
-    every = []
-    for sentence, own, odds in zip(sentences, places, margins):
+    heads, margins = [tree.heads for tree in trees], [tree.margins for tree in trees]
+    arcs = calibration.arcs([sentence.tags for sentence in bare], heads, margins)
+    probabilities = iter(calibration(arcs).tolist())
+    confidences_and_margins = []
+    for sentence, words, odds in zip(sentences, places, margins):
         given = sentence.heads if keep_heads else None
-        is_free = [not given or given[place - 1] == FREE for place in own]
-        sure = {place: p for place, p, free in zip(own, probabilities, is_free) if free}
-        every.append((tuple(map(sure.get, range(1, len(sentence) + 1))), odds[is_free]))
-    return every
+        is_free = [not given or given[place - 1] == FREE for place in words]
+        sure: list[float | None] = [None] * len(sentence)
+        for place, free in zip(words, is_free):
+            probability = next(probabilities)
+            if free:
+                sure[place - 1] = probability
+        confidences_and_margins.append((tuple(sure), odds[is_free]))
+    return confidences_and_margins

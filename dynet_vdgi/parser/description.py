@@ -10,7 +10,7 @@ from dynet_vdgi.system.messages import count
 from dynet_vdgi.universal.model_table import TABLE, digest, table_of
 
 
-def everything(model: ModelFile) -> dict[str, Any]:
+def to_json(model: ModelFile) -> dict[str, Any]:
     """Provenance, vocabulary, rules and settings, ready for JSON."""
     return {
         **model.meta,
@@ -23,16 +23,16 @@ def everything(model: ModelFile) -> dict[str, Any]:
     }
 
 
-def in_short(model: ModelFile) -> str:
+def summary(model: ModelFile) -> str:
     """One line about the parser's recipe, training data and training."""
-    told, amount = model.provenance, model.provenance.trained_on
+    provenance, amount = model.provenance, model.provenance.trained_on
     learnt_from = f"{count(amount.sentences, 'sentence')}, {count(amount.words, 'word')}"
     if not amount.sentences:
         learnt_from = "no text of its own"
-    languages = f" of {', '.join(told.languages)}" if len(told.languages) > 1 else ""
-    preset = f", preset {told.preset}" if told.preset else ""
-    trees = "; ".join(told.gold_trees) or "none"
-    return f"{told.recipe} trained on {learnt_from}{languages}{preset}; gold trees: {trees}"
+    languages = f" of {', '.join(provenance.languages)}" if len(provenance.languages) > 1 else ""
+    preset = f", preset {provenance.preset}" if provenance.preset else ""
+    trees = "; ".join(provenance.gold_trees) or "none"
+    return f"{provenance.recipe} trained on {learnt_from}{languages}{preset}; gold trees: {trees}"
 
 
 def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
@@ -48,7 +48,7 @@ def facts(model: ModelFile) -> Iterator[tuple[str, str]]:
             )
         elif key == "treebanks":
             yield from (
-                ("treebank", f"{label}: {_treebank(told)}") for label, told in value.items()
+                ("treebank", f"{label}: {_treebank(treebank)}") for label, treebank in value.items()
             )
         elif isinstance(value, dict):
             yield key, _numbers(value)
@@ -72,10 +72,10 @@ def _table_sha256(model: ModelFile) -> str | None:
     return digest(table_of(model.parameters)) if TABLE in model.parameters else None
 
 
-def _treebank(told: Mapping[str, Any]) -> str:
-    known = [told[name] for name in ("branch", "licence") if told[name]]
+def _treebank(treebank: Mapping[str, Any]) -> str:
+    names = [treebank[name] for name in ("branch", "licence") if treebank[name]]
     return ", ".join(
-        [count(told["trees"], "tree"), *(known or [f"mixing weight {told['share']:.2f}"])]
+        [count(treebank["trees"], "tree"), *(names or [f"mixing weight {treebank['share']:.2f}"])]
     )
 
 

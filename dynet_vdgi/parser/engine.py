@@ -3,8 +3,16 @@ punctuation.
 
 An engine gives scores of arcs, of which `decoding` makes trees; a greedy one gives heads at once.
 One that needs a text, to see what kind of language it is in, gives an engine for that text:
-`engine.for_text(sentences)`. The engines of the universal parser, of a CRF and of a student are
-beside this file; that of the paper's parser, which needs DyNet, is in `paper.recipe`.
+`engine.for_text(sentences)`.
+
+A model file names its recipe (the setting `recipe`), and `settings.registry.RECIPES` finds the
+recipe's module by this name; `Parser` asks the recipe for the engine of the model,
+`RECIPES.named(name).engine(model)`:
+
+    universal   training.universal    universal_engine.UniversalEngine
+    few-trees   training.few_trees    crf_engine.CrfEngine, or student_engine.StudentEngine
+    taught      training.taught       student_engine.StudentEngine
+    neural      paper.recipe          paper.recipe.NeuralEngine, which needs DyNet
 
 Letters: n words of a sentence, N words of several in a row, L relations of
 `relations.label_table.LABELS`.
@@ -34,7 +42,7 @@ class Scores(NamedTuple):
     known."""
 
 
-class Found(NamedTuple):
+class ScoredTree(NamedTuple):
     """A tree and what is known about it."""
 
     heads: Tree
@@ -45,8 +53,8 @@ class Found(NamedTuple):
 class AnyEngine:
     """What is asked of every engine, with the answers of one that only parses."""
 
-    windows = 1
-    """How many windows of a text are parsed together."""
+    windows_at_once = 1
+    """How many windows of a text, see `conllu.blocks.windows`, are parsed together."""
     measures: Measures | None = None
     """What it has measured in its text; None: nothing."""
     expectation: Expectation | None = None
@@ -106,9 +114,9 @@ class GreedyEngine(AnyEngine, ABC):
     is_greedy: Literal[True] = True
 
     @abstractmethod
-    def found(
+    def parse(
         self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool
-    ) -> list[Found]:
+    ) -> list[ScoredTree]:
         """Projective trees with one root, with the margins of their heads if they are requested.
 
         With `keep_heads`, heads that are given (not FREE) stay; they must fit into a projective

@@ -26,13 +26,14 @@ EXPECTATION, SOURCES = "expectation/", "sources/numbers"
 FARTHEST = 8.0
 """Log-odds are kept this far from 0."""
 
-LITTLE = 0.75
-"""Where a smaller share of heads is expected to be right, messages name what gold trees would give."""
+LOW_SHARE = 0.75
+"""Where a smaller share of heads is expected to be right, messages say what gold trees would
+give."""
 
-NORMAL = 1.645
+WIDTH_OF_90_PERCENT = 1.645
 """Nine of ten draws of a normal distribution are within this many standard deviations."""
 
-EARLIER = NORMAL / (0.75 * 0.25)
+WIDTH_OF_STANDARD_ERROR = WIDTH_OF_90_PERCENT / (0.75 * 0.25)
 """What turns a standard error of a share, as earlier files have it, into a width, near a share of
 .75."""
 
@@ -70,7 +71,7 @@ class Expectation:
         """
         loss, spread = (1 - tag_accuracy) * self.tags
         share = float(sigmoid(log_odds(float(on_line(self.line, mean_marginal))) - loss))
-        counting = NORMAL / np.sqrt(max(1, n_words) * share * (1 - share))
+        counting = WIDTH_OF_90_PERCENT / np.sqrt(max(1, n_words) * share * (1 - share))
         return ExpectedShare(0, share, float(np.linalg.norm([self.width, counting, spread])))
 
     def with_trees(self, without: ExpectedShare) -> list[ExpectedShare]:
@@ -88,12 +89,12 @@ class Expectation:
         """What trees that somebody corrects would give where few heads are right without; ""
         elsewhere."""
         some = [each for each in self.with_trees(without) if each.trees in (10, 50)]
-        if without.share >= LITTLE or not some:
+        if without.share >= LOW_SHARE or not some:
             return ""
-        told = ", ".join(
+        with_more_trees = ", ".join(
             f"with {each.trees} trees of yours {100 * each.share:.0f} %" for each in some
         )
-        return f"; {told}: vdgi choose writes the sentences to correct"
+        return f"; {with_more_trees}: vdgi choose writes the sentences to correct"
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back."""
@@ -121,7 +122,9 @@ class Expectation:
                 "the expected share of right heads cannot be computed: its numbers are damaged"
             )
         if is_earlier:
-            width, trees, tags = EARLIER * width, trees * [1, 1, 1, EARLIER], tags * [1, NORMAL]
+            width = WIDTH_OF_STANDARD_ERROR * width
+            trees = trees * [1, 1, 1, WIDTH_OF_STANDARD_ERROR]
+            tags = tags * [1, WIDTH_OF_90_PERCENT]
         return cls(line, float(width[0]), trees, tags)
 
 

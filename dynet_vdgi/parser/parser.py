@@ -1,4 +1,7 @@
-"""A trained model as a parser of tagged sentences."""
+"""A trained model as a parser of tagged sentences.
+
+The model says by which recipe it was made; `settings.registry` finds the recipe by its name, and
+the recipe makes the engine that parses, see `engine`."""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from dynet_vdgi.models.run_folder import fast_path, model_path, tell_of_student
 from dynet_vdgi.parser.around_marks import with_given
 from dynet_vdgi.parser.confidence import Calibration, is_in
 from dynet_vdgi.parser.decoding import confidences, find
-from dynet_vdgi.parser.description import everything, in_short
+from dynet_vdgi.parser.description import summary, to_json
 from dynet_vdgi.parser.engine import Engine, ScoringEngine
 from dynet_vdgi.parser.given_heads import KeepError, conflict_in
 from dynet_vdgi.parser.relations import LOOKED_AT, VERB_ORDER, ModelLabeller, Relations, labeller_of
@@ -52,11 +55,12 @@ _SILENT = ""  # stands for all tags among those that a warning has named
 class How:
     """The kind of tree wanted, and options; by default the tree of the model's engine.
 
-    `exact`: the projective tree with the most heads expected to be right under the distribution that taught
-    the parser, found in cubic time. With gold trees that distribution is the CRF (`few_trees.arc_features`), which
-    parses itself if it started from a universal parser; without any it is the rule table with its
-    measurements of the text. `confidence`: the probability that each head is right. `keep_heads`: the
-    sentences keep their heads, and only FREE ones are filled in.
+    `exact`: the projective tree with the most heads expected to be right under the distribution
+    that taught the parser, found in cubic time. With gold trees that distribution is the CRF
+    (`few_trees.arc_features`), which parses itself if it started from a universal parser; without
+    any it is the rule table with its measurements of the text. `confidence`: the probability that
+    each head is right. `keep_heads`: the sentences keep their heads, and only FREE ones are filled
+    in.
     """
 
     exact: bool = False
@@ -78,7 +82,7 @@ class Parse:
     """(n,), the probability that the head is right; None for words that the parser did not decide
     about: punctuation that the protocol removes, and words whose head was given."""
     marginals: tuple[float, ...] = ()
-    """Of a universal parser: the probabilities of these heads under the model, before calibration."""
+    """Of a universal parser: the probabilities of these heads under the model, not calibrated."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,12 +93,13 @@ class Parser:
     parsed is added to `unknown_tags`, `seen_tags` and `warned`, which it shares with the parsers
     that it gave.
 
-    `labels`: the table of relations; None: the default one, with what the model knows. `engine`: what parses
-    unless `How.exact` asks for something else; None: the engine of the model. `verb_order`: of the text, for
-    relations; None: as the model says. `tag_accuracy`: of the text, for confidences of an engine that has not
-    measured it. `unknown_tags`: never seen by the model, with numbers of words. `steps`: before parsing; None: those
-    that the model brings along. `warned`: of which tags and texts warnings were given already. `seen_tags`: words by
-    tag, until a warning says that they say next to nothing.
+    `labels`: the table of relations; None: the default one, with what the model knows. `engine`:
+    what parses unless `How.exact` asks for something else; None: the engine of the model.
+    `verb_order`: of the text, for relations; None: as the model says. `tag_accuracy`: of the text,
+    for confidences of an engine that has not measured it. `unknown_tags`: never seen by the model,
+    with numbers of words. `steps`: before parsing; None: those that the model brings along.
+    `warned`: of which tags and texts warnings were given already. `seen_tags`: words by tag, until
+    a warning says that they say next to nothing.
 
     Raises: ModelError, the model's parameters do not fit, or it is of a kind that is not known
     here.
@@ -123,12 +128,12 @@ class Parser:
             text = f"; measured: {count(self.engine.measures.n_sentences, 'sentence')}"
         elif self.needs_text:
             text = "; no text measured yet"
-        return f"<Parser: {in_short(self.model)}{text}>"
+        return f"<Parser: {summary(self.model)}{text}>"
 
     @property
     def info(self) -> dict[str, Any]:
         """How the model was made and what it contains, as `vdgi info --json` prints it."""
-        return everything(self.model)
+        return to_json(self.model)
 
     @cached_property
     def protocol(self) -> Protocol:
@@ -137,6 +142,7 @@ class Parser:
 
     @cached_property
     def _recipe(self) -> Any:
+        """The recipe by which the model was made; it makes the engine, see `parser.engine`."""
         return RECIPES.named(self.model.settings.recipe)
 
     @property
@@ -152,7 +158,7 @@ class Parser:
 
     @property
     def needs_text(self) -> bool:
-        """If the parser is a universal one without a text of its own: it measures what it is given."""
+        """If it is a universal parser without a text of its own: it measures what it is given."""
         return self.engine.needs_text
 
     @one_thread()
@@ -167,7 +173,7 @@ class Parser:
 
         Raises: UsageError, the argument is neither a file nor sentences.
         """
-        first = first_sentences(self._given(sentences))
+        first = first_sentences(self._sentences(sentences))
         verb_order = self.labeller.verb_order_in(s.upos or s.tags for s in islice(first, LOOKED_AT))
         engine = self.engine
         if engine.needs_text:
@@ -199,11 +205,13 @@ class Parser:
             raise UsageError(
                 f"this model has no confidence values, because it {self._recipe.lacks_calibration}"
             )
-        found, measures = Calibration.from_arrays(self.model.parameters), self.measures
-        found = found.with_wrong_tags(
+        calibration, measures = Calibration.from_arrays(self.model.parameters), self.measures
+        calibration = calibration.with_wrong_tags(
             1 - (measures.tag_accuracy if measures else self.tag_accuracy)
         )
-        return found.shifted(measures.shift) if measures and measures.shift else found
+        return (
+            calibration.with_shift(measures.shift) if measures and measures.shift else calibration
+        )
 
     @cached_property
     def exact_engine(self) -> ScoringEngine:
@@ -227,10 +235,11 @@ class Parser:
     ) -> Sentence:
         """One sentence with its heads, a projective tree with one root, and relations.
 
-        Give all columns (n,) that the training text had, because the parser reads them. `feats` are such as
-        "Case=Nom|Number=Sing", "_" for none. A model of XPOS tags (`model.settings.data.tags`) takes them as
-        `xpos`, and universal tags as `tags`, to recognise punctuation; or, without punctuation, XPOS tags as
-        `tags`. A tag that the model has never seen says nothing; a warning of the logger names it once.
+        Give all columns (n,) that the training text had, because the parser reads them. `feats` are
+        such as "Case=Nom|Number=Sing", "_" for none. A model of XPOS tags
+        (`model.settings.data.tags`) takes them as `xpos`, and universal tags as `tags`, to
+        recognise punctuation; or, without punctuation, XPOS tags as `tags`. A tag that the model
+        has never seen says nothing; a warning of the logger names it once.
 
         Raises: UsageError, there is no word, a column has another length, or an entry is not text.
         """
@@ -255,9 +264,9 @@ class Parser:
         """
         if not isinstance(window, int) or window < 1:
             raise UsageError(f"window={window!r}: a number of sentences from 1 is expected")
-        return self._piped(iter(self._given(sentences)), window)
+        return self._pipe(iter(self._sentences(sentences)), window)
 
-    def _piped(self, sentences: Iterator[Sentence], size: int) -> Iterator[Sentence]:
+    def _pipe(self, sentences: Iterator[Sentence], size: int) -> Iterator[Sentence]:
         failed: list[Exception] = []
         stream = up_to_an_error(sentences, failed)
         first = first_sentences(stream) if self.needs_text else list(islice(stream, size))
@@ -273,7 +282,7 @@ class Parser:
             raise failed[0]
 
     def _warn_of_silent_tags(self, sentences: Sequence[Sentence]) -> None:
-        """Warns once of tags that say next to nothing; single sentences show nothing about a text."""
+        """Warns once of tags that say next to nothing, if there are enough of them to see it."""
         if _SILENT in self.warned or self.seen_tags.total() > MEASURED:
             return
         self.seen_tags.update(tag for sentence in sentences for tag in sentence.tags)
@@ -285,7 +294,9 @@ class Parser:
     def parse_text(self, text: str, *, lines: bool = False) -> list[Sentence]:
         """The sentences of raw text, or of its `lines`: words with tags, heads and relations.
 
-        >>> parser = load("universal", tokeniser="my.tokeniser", tagger="my.tagger")  # doctest: +SKIP
+        >>> parser = load(
+        ...     "universal", tokeniser="my.tokeniser", tagger="my.tagger"
+        ... )  # doctest: +SKIP
         >>> parser.parse_text("The dog barks. A cat sleeps.")  # doctest: +SKIP
 
         Raises: UsageError, the parser has no tokeniser or no tagger, or the argument is no text;
@@ -304,7 +315,9 @@ class Parser:
         or the argument is neither a file nor sentences.
         """
         check(self, how)
-        parses, unknown = self.counted(list(self._given(sentences, how)), how, relations=relations)
+        parses, unknown = self.counted(
+            list(self._sentences(sentences, how)), how, relations=relations
+        )
         self.unknown_tags.update(unknown)
         return parses
 
@@ -319,13 +332,13 @@ class Parser:
         parser = self._for_call(sentences) if self.needs_text else self
         parses: list[Parse] = []
         unknown = Counter[str]()
-        size = WINDOW * self.engine.windows
+        size = WINDOW * self.engine.windows_at_once
         for start in range(0, len(sentences), size):
-            parses += parser._parsed(sentences[start : start + size], how, relations, unknown)
+            parses += parser._parse_window(sentences[start : start + size], how, relations, unknown)
         return parses, unknown
 
     @one_thread()
-    def _parsed(
+    def _parse_window(
         self, sentences: Sequence[Sentence], how: How, relations: bool, unknown: Counter[str]
     ) -> list[Parse]:
         """The trees of a window: without punctuation, which is attached afterwards; counts unknown
@@ -340,7 +353,7 @@ class Parser:
             bare.append(words)
             places.append(of_words)
         engine = self.exact_engine if how.exact else self.engine
-        found = find(
+        trees = find(
             engine, bare, keep_heads=how.keep_heads, margins=how.confidence, relations=relations
         )
         hides_forms = "forms" in self.model.settings.data.ignore
@@ -350,19 +363,19 @@ class Parser:
             # hidden.
             forms = ("_",) * len(sentence) if hides_forms else sentence.forms
             if how.keep_heads and sentence.heads:
-                whole, found[k] = with_given(
-                    engine, sentence.heads, bare[k], places[k], found[k], forms
+                whole, trees[k] = with_given(
+                    engine, sentence.heads, bare[k], places[k], trees[k], forms
                 )
             else:
-                whole = restore_punctuation(found[k].heads, places[k], forms)
+                whole = restore_punctuation(trees[k].heads, places[k], forms)
             heads.append(whole)
         deprels: Sequence[Relations | None] = [None] * len(sentences)
         if relations:
-            deprels = self.labeller.relations(sentences, heads, self.verb_order, found)
+            deprels = self.labeller.relations(sentences, heads, self.verb_order, trees)
         if not how.confidence:
-            return list(map(Parse, heads, deprels))
+            return [Parse(*pair) for pair in zip(heads, deprels)]
         sure = confidences(
-            self.calibration, sentences, bare, places, found, keep_heads=how.keep_heads
+            self.calibration, sentences, bare, places, trees, keep_heads=how.keep_heads
         )
         parses = []
         for whole, names, (confidence, odds) in zip(heads, deprels, sure):
@@ -380,18 +393,21 @@ class Parser:
         places."""
         s = sentence
         heads = s.heads if with_heads else None
-        kept = Sentence(
+        words = Sentence(
             s.forms, s.tags, heads, None, s.upos, (), s.xpos, s.feats, (), s.gaps, s.soft
         )
-        kept, places = without_punctuation(kept, self.protocol.removed_tags)
-        return kept.ignoring(self.model.settings.data.ignore), places
+        words, places = without_punctuation(words, self.protocol.removed_tags)
+        return words.ignoring(self.model.settings.data.ignore), places
 
     @cached_property
     def _known_tags(self) -> frozenset[str]:
         return frozenset(self.model.vocabulary.tags)
 
-    def _given(self, sentences: Sentences, how: How = PLAIN) -> Iterable[Sentence]:
-        """The sentences of a file, or the given ones. Raises: UsageError, they are not sentences."""
+    def _sentences(self, sentences: Sentences, how: How = PLAIN) -> Iterable[Sentence]:
+        """The sentences of a file, or the given ones.
+
+        Raises: UsageError, they are not sentences.
+        """
         heads: HeadPolicy = "partial" if how.keep_heads else "ignored"
         return sentences_of(sentences, heads=heads, tags=self.model.settings.data.tags)
 
@@ -424,7 +440,8 @@ def check(parser: Parser, how: How) -> None:
         _ = parser.exact_engine
     if how.keep_heads and not parser.keeps_heads:
         raise UsageError(
-            "a neural model cannot keep given heads: use the model universal, or train with --preset best"
+            "a neural model cannot keep given heads: "
+            "use the model universal, or train with --preset best"
         )
 
 
@@ -455,9 +472,9 @@ def load(
     """The parser in a model file, in the folder of a run, or, by its name `universal`, in the
     package.
 
-    See `Parser.adapted` about the last one. `fast`: the fast student in the folder of a run. `tokeniser` and
-    `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for `Parser.parse_text`; a model
-    may have its own. `labels`: a table of relations.
+    See `Parser.adapted` about the last one. `fast`: the fast student in the folder of a run.
+    `tokeniser` and `tagger` are files, made by `vdgi tokenize train` and `vdgi tag train`, for
+    `Parser.parse_text`; a model may have its own. `labels`: a table of relations.
 
     Raises: ModelError, see `models.model_file.load`; UsageError, the run has no fast student, or an
     argument is no path.

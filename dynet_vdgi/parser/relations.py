@@ -13,7 +13,7 @@ from dynet_vdgi.conllu.protocols import UD_PUNCTUATION
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.models.model_file import ModelFile
 from dynet_vdgi.models.shipped_table import shipped_table
-from dynet_vdgi.parser.engine import Engine, Found
+from dynet_vdgi.parser.engine import Engine, ScoredTree
 from dynet_vdgi.relations.label_table import DEFAULT, LabelTable, load
 from dynet_vdgi.relations.labeller import PREFIX, TABLE_SHARE, Labeller, LogP
 from dynet_vdgi.rule_tables.measures import VERB_INITIAL, Text, VerbOrder, levels
@@ -58,12 +58,13 @@ class ModelLabeller:
         sentences: Sequence[Sentence],
         heads: Sequence[Sequence[int]],
         verb_order: int | None = None,
-        found: Sequence[Found] | None = None,
+        trees: Sequence[ScoredTree] | None = None,
     ) -> list[Relations | None]:
         """The relations of each sentence under these heads; None for one without universal tags.
 
-        `verb_order`: of this text; None: the one that the model knows, else neither final nor initial.
-        `found`: the parser's trees without punctuation, whose log p is used where the heads are theirs.
+        `verb_order`: of this text; None: the one that the model knows, else neither final nor
+        initial. `trees`: the parser's, without punctuation, whose log p is used where the heads are
+        theirs.
         """
         relations: list[Relations | None] = [None] * len(sentences)
         tagged = [k for k, sentence in enumerate(sentences) if self._has_tags(sentence)]
@@ -72,7 +73,7 @@ class ModelLabeller:
             [heads[k] for k in tagged],
             verb_order=self.verb_order if verb_order is None else verb_order,
             ignored=self._ignored,
-            known=[(found[k].heads, found[k].log_p) for k in tagged] if found else None,
+            parsed=[(trees[k].heads, trees[k].log_p) for k in tagged] if trees else None,
         )
         for k, names in zip(tagged, rows):
             relations[k] = names
@@ -82,7 +83,7 @@ class ModelLabeller:
         universal = sentence.upos or (sentence.tags if self._tags_are_universal else ("_",))
         return "_" not in universal
 
-    def labelled(
+    def with_relations(
         self,
         sentences: Sequence[Sentence],
         heads: Sequence[tuple[int, ...]],
@@ -95,7 +96,7 @@ class ModelLabeller:
         ]
 
     def verb_order_in(self, tagged: Iterable[Sequence[str]]) -> int:
-        """The verb order of a text with these tags: the model's, else that of the text's beginning."""
+        """The verb order of a text with these tags: the model's, else that of its beginning."""
         if self.verb_order is not None:
             return self.verb_order
         bare = [

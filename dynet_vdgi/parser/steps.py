@@ -108,7 +108,7 @@ class Steps:
     @cached_property
     def tokeniser(self) -> Tokeniser | None:
         """Raises: ModelError, its file is damaged or missing."""
-        from dynet_vdgi.words.tokeniser import files as tokeniser_file
+        from dynet_vdgi.words.tokeniser import tokeniser_file
 
         return tokeniser_file.load(*self.files["tokeniser"]) if "tokeniser" in self.files else None
 
@@ -291,8 +291,8 @@ def description(path: AnyPath) -> list[tuple[str, str]] | None:
 
     Raises: ModelError, the file is missing or damaged.
     """
-    from dynet_vdgi.words.tagger import files as tagger_file
-    from dynet_vdgi.words.tokeniser import files as tokeniser_file
+    from dynet_vdgi.words.tagger import tagger_file
+    from dynet_vdgi.words.tokeniser import tokeniser_file
 
     with opened(os.fspath(path)) as archive:
         if not archive.step:

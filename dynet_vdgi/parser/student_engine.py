@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.few_trees.word_perceptron import WordPerceptron
 from dynet_vdgi.models.model_file import ModelFile
-from dynet_vdgi.parser.engine import Found, GreedyEngine
+from dynet_vdgi.parser.engine import GreedyEngine, ScoredTree
 
 
 class StudentEngine(GreedyEngine):
@@ -16,8 +16,8 @@ class StudentEngine(GreedyEngine):
     def __init__(self, model: ModelFile) -> None:
         self.student = WordPerceptron.from_arrays(model.parameters)
 
-    def found(
+    def parse(
         self, sentences: Sequence[Sentence], *, margins: bool, keep_heads: bool
-    ) -> list[Found]:
-        found = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
-        return [Found(tree.heads or (), own) for tree, own in found]
+    ) -> list[ScoredTree]:
+        scored = self.student.predict_with_margins(sentences, keep_heads=keep_heads)
+        return [ScoredTree(tree.heads or (), of_tree) for tree, of_tree in scored]

@@ -80,10 +80,10 @@ class UniversalEngine(ScoringEngine):
         measures = self.measures
         if measures is None or self.expectation is None or not measures.sample:
             return measures
-        found = find(self, measures.sample, margins=True)
-        trees, margins = [each.heads for each in found], [each.margins for each in found]
+        parsed = find(self, measures.sample, margins=True)
+        heads, margins = [tree.heads for tree in parsed], [tree.margins for tree in parsed]
         calibration = calibration.with_wrong_tags(1 - measures.tag_accuracy)
-        arcs = calibration.arcs([s.tags for s in measures.sample], trees, margins)
+        arcs = calibration.arcs([s.tags for s in measures.sample], heads, margins)
         mean_marginal = float((1 / (1 + np.exp(-arcs.margins))).mean())
         share = self.expectation(mean_marginal, len(arcs.margins), measures.tag_accuracy).share
         return replace(measures, shift=calibration.shift_to(share, arcs), sample=())

@@ -2,7 +2,14 @@
 
 A relation such as `comp:obj` has a universal part, `comp`. The classifier first chooses among
 universal parts and then among the relations that share the chosen one, so that subtypes never cost
-a universal part.
+a universal part:
+
+>>> inventory = Inventory.of_trees(["comp:obj", "comp:obl"], [0, 0], [False, False], "punct")
+>>> scores = np.zeros((1, len(inventory.names)))
+>>> scores[0, inventory.numbers["comp"]], scores[0, inventory.numbers["comp:obj"]] = 2.0, -1.0
+>>> scores[0, inventory.numbers["comp:obl"]] = -3.0
+>>> inventory.names[inventory.groups.best(scores)[0]]  # no tree has `comp` without a subtype
+'comp:obj'
 
 Letters: Y relations, T labels of a table.
 """
@@ -34,21 +41,22 @@ ROOT_LABEL, PUNCT_LABEL, OTHER_LABEL = (LABELS.index(name) for name in ("root", 
 NO_RELATION = -1
 """The number that stands for no relation."""
 
-_CLOSED = -1
+_NEVER_CHOSEN = -1
 
 _UNIVERSAL = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
-    """How relations are chosen: first a universal part, then one of its subtypes or the part alone."""
+class RelationGroups:
+    """How relations are chosen: first among the universal parts, then in a part's group: one of its
+    subtypes or, if it may stand alone, the part itself."""
 
     # (Y,): 0: a universal part that may be chosen; b + 1: a subtype of b; -1: never chosen
     group: Ints
-    plain: Flags  # (Y,), of universal parts: whether it may stand without a subtype
+    may_stand_alone: Flags  # (Y,), of universal parts
 
     @cached_property
-    def universal(self) -> Ints:
+    def choosable_parts(self) -> Ints:
         """The universal parts that may be chosen."""
         return np.flatnonzero(self.group == _UNIVERSAL)
 
@@ -68,14 +76,15 @@ class Family:
     def best(self, scores: Floats) -> Ints:
         """The best relation (n,) by scores (n, Y): of those with the best universal part; never the
         root."""
-        choices = self.universal[self.universal != ROOT_LABEL]
-        found: Ints = choices[scores[:, choices].argmax(axis=1)]
+        choices = self.choosable_parts[self.choosable_parts != ROOT_LABEL]
+        relations: Ints = choices[scores[:, choices].argmax(axis=1)]
         for part, subtypes in self.subtypes.items():
-            words = np.flatnonzero(found == part)
-            own = scores[np.ix_(words, subtypes)]
-            is_alone = (own.max(axis=1) <= 0.0) & self.plain[part]  # alone it has the score 0
-            found[words] = np.where(is_alone, part, subtypes[own.argmax(axis=1)])
-        return found
+            words = np.flatnonzero(relations == part)
+            subtype_scores = scores[np.ix_(words, subtypes)]
+            # alone the part has the score 0
+            is_alone = (subtype_scores.max(axis=1) <= 0.0) & self.may_stand_alone[part]
+            relations[words] = np.where(is_alone, part, subtypes[subtype_scores.argmax(axis=1)])
+        return relations
 
     def chances(self, scores: Floats) -> Floats:
         """The probabilities (n, Y) of relations with these scores (n, Y), as they are chosen; 0 for
@@ -83,16 +92,18 @@ class Family:
 
         p(universal part), times p(subtype | universal part), where no subtype has the score 0.
         """
-        found, choices = np.zeros_like(scores), self.universal[self.universal != ROOT_LABEL]
-        found[:, choices] = _softmax(scores[:, choices])
+        choices = self.choosable_parts[self.choosable_parts != ROOT_LABEL]
+        chances = np.zeros_like(scores)
+        chances[:, choices] = _softmax(scores[:, choices])
         for part, subtypes in self.subtypes.items():
-            alone = np.zeros((len(scores), int(self.plain[part])))
+            scores_of_part_alone = np.zeros((len(scores), int(self.may_stand_alone[part])))
             shares = (
-                _softmax(np.concatenate([scores[:, subtypes], alone], axis=1)) * found[:, [part]]
+                _softmax(np.concatenate([scores[:, subtypes], scores_of_part_alone], axis=1))
+                * chances[:, [part]]
             )
-            found[:, subtypes] = shares[:, : len(subtypes)]
-            found[:, part] = shares[:, -1] if self.plain[part] else 0.0
-        return found
+            chances[:, subtypes] = shares[:, : len(subtypes)]
+            chances[:, part] = shares[:, -1] if self.may_stand_alone[part] else 0.0
+        return chances
 
 
 def _softmax(scores: Floats) -> Floats:
@@ -105,14 +116,14 @@ def _softmax(scores: Floats) -> Floats:
 class Inventory:
     """Relations by number: those of UD 2 in the order of LABELS, then others.
 
-    The trees determine the names of `root` and `punct`. `starts`: the universal part to which each
-    label of LABELS gives its head start, NO_RELATION where it gives none. `closed`: universal parts
-    that may not stand alone, or not at all.
+    The trees determine the names of `root` and `punct`. `favoured_parts`: the universal part to
+    which each label of LABELS gives its head start, NO_RELATION where it gives none.
+    `parts_never_alone`: universal parts that are written with a subtype only, or not at all.
     """
 
     names: tuple[str, ...] = LABELS
-    starts: tuple[int, ...] = tuple(range(len(LABELS)))
-    closed: frozenset[int] = frozenset()
+    favoured_parts: tuple[int, ...] = tuple(range(len(LABELS)))
+    parts_never_alone: frozenset[int] = frozenset()
 
     @classmethod
     def of_trees(
@@ -140,10 +151,10 @@ class Inventory:
         names[PUNCT_LABEL] = punctuation
         if roots and relation_of(roots[0][0]) not in LABELS:
             names[ROOT_LABEL] = roots[0][0]
-        known = set(names) | set(LABELS)
-        others = [r for r in sorted(times) if r not in known]
+        names_so_far = set(names) | set(LABELS)
+        others = [r for r in sorted(times) if r not in names_so_far]
         parts = dict.fromkeys(relation_of(r) for r in others)
-        names += [part for part in parts if part not in known]
+        names += [part for part in parts if part not in names_so_far]
         names += [r for r in others if r not in parts]
         number = _numbers(names)
         pairs = Counter(
@@ -151,11 +162,14 @@ class Inventory:
             for r, label, root in zip(relations, tables, is_root)
             if not root and label < len(LABELS)
         )
-        starts = _starts(pairs)
-        plain = {number[r] for r in times} | {k for k, start in enumerate(starts) if start == k}
-        n_parts = len(LABELS) + sum(part not in known for part in parts)
+        favoured_parts = _favoured_parts(pairs)
+        written_parts = {number[r] for r in times}
+        written_parts |= {k for k, part in enumerate(favoured_parts) if part == k}
+        n_parts = len(LABELS) + sum(part not in names_so_far for part in parts)
         return cls(
-            tuple(names), starts, frozenset(range(n_parts)) - plain - {ROOT_LABEL, PUNCT_LABEL}
+            tuple(names),
+            favoured_parts,
+            frozenset(range(n_parts)) - written_parts - {ROOT_LABEL, PUNCT_LABEL},
         )
 
     @cached_property
@@ -164,23 +178,24 @@ class Inventory:
         return _numbers(self.names)
 
     @cached_property
-    def parts(self) -> Ints:
+    def part_of_relation(self) -> Ints:
         """The universal part (Y,) of each relation."""
-        own = [
+        parts_of_others = [
             self.numbers.get(relation_of(name), NO_RELATION) for name in self.names[len(LABELS) :]
         ]
-        return np.array([*range(len(LABELS)), *own], np.int64)
+        return np.array([*range(len(LABELS)), *parts_of_others], np.int64)
 
     @cached_property
-    def family(self) -> Family:
+    def groups(self) -> RelationGroups:
         """The relations in the order of choice."""
-        n_relations, parts = len(self.names), self.parts
-        is_part = parts == np.arange(n_relations)
-        has_subtypes = np.bincount(parts[~is_part], minlength=n_relations) > 0
-        plain = is_part.copy()
-        plain[list(self.closed)] = False
-        group = np.where(is_part, np.where(plain | has_subtypes, _UNIVERSAL, _CLOSED), parts + 1)
-        return Family(group.astype(np.int64), plain)
+        n_relations, part_of_relation = len(self.names), self.part_of_relation
+        is_part = part_of_relation == np.arange(n_relations)
+        has_subtypes = np.bincount(part_of_relation[~is_part], minlength=n_relations) > 0
+        may_stand_alone = is_part.copy()
+        may_stand_alone[list(self.parts_never_alone)] = False
+        part_group = np.where(may_stand_alone | has_subtypes, _UNIVERSAL, _NEVER_CHOSEN)
+        group = np.where(is_part, part_group, part_of_relation + 1)
+        return RelationGroups(group.astype(np.int64), may_stand_alone)
 
     def with_labels(self, labels: Iterable[str]) -> Inventory:
         """This inventory and the labels of a table that it lacks."""
@@ -192,22 +207,24 @@ class Inventory:
         ]
         unnamed = range(len(self.names), len(names))
         names += new
-        opened = {self.numbers[label] for label in labels if label in self.numbers} & self.closed
-        return Inventory(tuple(names), self.starts, (self.closed - opened) | set(unnamed))
+        written = {self.numbers[label] for label in labels if label in self.numbers}
+        never_alone = (self.parts_never_alone - written) | set(unnamed)
+        return Inventory(tuple(names), self.favoured_parts, never_alone)
 
-    def starts_of(self, labels: Sequence[str]) -> Ints:
+    def favoured_relations(self, labels: Sequence[str]) -> Ints:
         """The relation to which each label (T,) of a table gives its head start, NO_RELATION if it
         gives none."""
-        known = dict(zip(LABELS, self.starts))
+        favoured_by = dict(zip(LABELS, self.favoured_parts))
         return np.array(
-            [known.get(label, self.numbers.get(label, NO_RELATION)) for label in labels], np.int64
+            [favoured_by.get(label, self.numbers.get(label, NO_RELATION)) for label in labels],
+            np.int64,
         )
 
     def to_array(self) -> NDArray[np.uint8]:
         """The JSON that `from_array` reads, as numbers, because arrays of a model file hold no
         text."""
         text = msgspec.json.encode(
-            _Stored(list(self.names), list(self.starts), sorted(self.closed))
+            _Stored(list(self.names), list(self.favoured_parts), sorted(self.parts_never_alone))
         )
         return np.frombuffer(text, np.uint8)
 
@@ -231,14 +248,11 @@ class Inventory:
             and all(NO_RELATION <= k < n_relations for k in stored.starts)
             and all(0 <= k < n_relations for k in stored.closed)
         )
-        found = cls(tuple(stored.names), tuple(stored.starts), frozenset(stored.closed))
-        if (
-            not is_sound
-            or NO_RELATION in found.parts
-            or (found.parts[found.parts] != found.parts).any()
-        ):
+        inventory = cls(tuple(stored.names), tuple(stored.starts), frozenset(stored.closed))
+        parts = inventory.part_of_relation
+        if not is_sound or NO_RELATION in parts or (parts[parts] != parts).any():
             raise ModelError("no labeller: its relations do not fit together")
-        return found
+        return inventory
 
 
 UD = Inventory()
@@ -246,6 +260,9 @@ UD = Inventory()
 
 
 class _Stored(msgspec.Struct):
+    """The names of these fields are those of model files: `starts` are the favoured parts, `closed`
+    the parts that never stand alone."""
+
     names: list[str]
     starts: list[int]
     closed: list[int]
@@ -277,8 +294,9 @@ def _numbers(names: Sequence[str]) -> dict[str, int]:
     return numbers
 
 
-def _starts(pairs: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
-    """The meaning of each label of LABELS, given how often words with it have each universal part."""
+def _favoured_parts(pairs: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
+    """The part that each label of LABELS favours, given how often words with the label have each
+    part."""
     by_label: dict[int, Counter[int]] = {}
     of_part: Counter[int] = Counter()
     for (label, part), n in pairs.items():
@@ -286,12 +304,12 @@ def _starts(pairs: Mapping[tuple[int, int], int]) -> tuple[int, ...]:
         of_part[part] += n
     n_own = sum(n for part, n in of_part.items() if part >= len(LABELS))
     is_mostly_ud = 2 * n_own <= of_part.total()
-    starts = []
+    favoured_parts = []
     for label in range(len(LABELS)):
         mostly = by_label.get(label, Counter({label: 1})).most_common(1)[0][0]
         if mostly >= len(LABELS):
-            starts.append(mostly)
+            favoured_parts.append(mostly)
         else:
             counts = label in of_part or is_mostly_ud or label in (ROOT_LABEL, PUNCT_LABEL)
-            starts.append(label if counts else NO_RELATION)
-    return tuple(starts)
+            favoured_parts.append(label if counts else NO_RELATION)
+    return tuple(favoured_parts)

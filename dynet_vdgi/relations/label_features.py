@@ -19,8 +19,8 @@ from dynet_vdgi.system.array_types import Codes, Ints
 from dynet_vdgi.system.jit import compiled
 
 _IN_ORDER = """
-nothing h.T h.C h.W h.S h.L d.T d.M d.C d.W d.S d.L table side kinds nearest outer distance comma child.W
-sister
+nothing h.T h.C h.W h.S h.L d.T d.M d.C d.W d.S d.L
+table side kinds nearest outer distance comma child.W sister
 """
 
 ATOMS = tuple(_IN_ORDER.split())
@@ -89,47 +89,55 @@ words together have fewer than there are words."""
 
 
 @compiled
-def fill_atoms(tree: ArcText, labels: Ints, nouns: np.uint64, d: int, atoms: Codes) -> None:
-    """The atoms (a,) of the arc to word d of a sentence, except the last two."""
+def fill_atoms(tree: ArcText, labels: Ints, nouns: np.uint64, dependent: int, atoms: Codes) -> None:
+    """The atoms (a,) of the arc to the word `dependent` of a sentence, except the last two."""
     rows, bits, heads = tree.rows, tree.bits, tree.heads
-    n, head = len(heads), heads[d - 1]
-    h, k = head if head else n + 1, 1
+    n, head = len(heads), heads[dependent - 1]
+    head_row, k = head if head else n + 1, 1
     for column in (T, C, W, S, L):
-        atoms[k] = rows[h, column]
+        atoms[k] = rows[head_row, column]
         k += 1
     for column in (T, M, C, W, S, L):
-        atoms[k] = rows[d, column]
+        atoms[k] = rows[dependent, column]
         k += 1
     kinds, nearest, outer = np.uint64(0), 1, 1
     for word in range(1, n + 1):
-        if heads[word - 1] == d:
+        if heads[word - 1] == dependent:
             kinds |= bits[word, TAG] & _KINDS
-        if heads[word - 1] == head and word != d:
-            if min(head, d) < word < max(head, d):
+        if heads[word - 1] == head and word != dependent:
+            if min(head, dependent) < word < max(head, dependent):
                 nearest = 2
-            elif (word < d) == (d < head) and bits[word, TAG] & nouns:
+            elif (word < dependent) == (dependent < head) and bits[word, TAG] & nouns:
                 outer = 2
-    distance = abs(head - d) if head else 0
-    bins = distance if distance <= 3 else 4 if distance <= 5 else 5 if distance <= 9 else 6
-    comma = head and rows[d, GAPS] != rows[head, GAPS]
-    atoms[k], atoms[k + 1], atoms[k + 2] = labels[d - 1] + 1, 1 if d < head else 2, kinds
+    distance = abs(head - dependent) if head else 0
+    bins = distance
+    if distance > 9:
+        bins = 6
+    elif distance > 3:
+        bins = 4 if distance <= 5 else 5
+    comma = head and rows[dependent, GAPS] != rows[head, GAPS]
+    atoms[k], atoms[k + 1], atoms[k + 2] = (
+        labels[dependent - 1] + 1,
+        1 if dependent < head else 2,
+        kinds,
+    )
     atoms[k + 3], atoms[k + 4], atoms[k + 5], atoms[k + 6] = nearest, outer, bins, 2 if comma else 1
 
 
 @compiled
 def add_buckets(
-    table: Templates, start: int, end: int, atoms: Codes, shift: int, buckets: Ints, found: int
+    table: Templates, start: int, end: int, atoms: Codes, shift: int, buckets: Ints, n_found: int
 ) -> int:
-    """Appends the buckets of some templates to those found; returns the new number."""
+    """Appends the buckets of some templates to the `n_found` first ones; returns the new number."""
     for t in range(start, end):
         code = table.of_template[t]
         for atom in table.parts[t]:
             if not atom:  # which pads short templates
                 break
             code += atoms[atom] * table.of_atom[atom]
-        buckets[found] = code >> np.uint64(shift)
-        found += 1
-    return found
+        buckets[n_found] = code >> np.uint64(shift)
+        n_found += 1
+    return n_found
 
 
 @compiled
@@ -148,34 +156,34 @@ def all_buckets(
     labels: (N,), the table's. `buckets` has room for MOST_FEATURES a word. Words without a head
     have none.
     """
-    atoms, found, last = np.zeros(len(ATOMS), np.uint64), 0, _FIRST_OF_SISTER
+    atoms, n_found, last = np.zeros(len(ATOMS), np.uint64), 0, _FIRST_OF_SISTER
     seen = np.zeros(len(_TELLING), np.bool_)
     for k in range(len(text.first) - 1):
         start, end = text.first[k], text.first[k + 1]
         rows = text.rows[start + EXTRA_ROWS * k : end + EXTRA_ROWS * (k + 1)]
-        bits, heads, own = (
+        bits, heads, labels_of_sentence = (
             text.bits[start + k : end + k + 1],
             text.heads[start:end],
             labels[start:end],
         )
         tree = ArcText(rows, bits, heads, text.first, text.gaps[start:end])
-        for d in range(1, end - start + 1):
-            if heads[d - 1] >= 0:
-                fill_atoms(tree, own, nouns, d, atoms)
-                found = add_buckets(table, 0, table.certain, atoms, shift, buckets, found)
+        for dependent in range(1, end - start + 1):
+            if heads[dependent - 1] >= 0:
+                fill_atoms(tree, labels_of_sentence, nouns, dependent, atoms)
+                n_found = add_buckets(table, 0, table.certain, atoms, shift, buckets, n_found)
                 seen[:] = False
                 for word in range(1, end - start + 1):
-                    if heads[word - 1] == d and bits[word, TAG] & _WITH_FORM:
+                    if heads[word - 1] == dependent and bits[word, TAG] & _WITH_FORM:
                         atoms[_CHILD] = rows[word, W]
-                        found = add_buckets(
-                            table, table.certain, last, atoms, shift, buckets, found
+                        n_found = add_buckets(
+                            table, table.certain, last, atoms, shift, buckets, n_found
                         )
-                    label = own[word - 1]
-                    is_sister = heads[word - 1] == heads[d - 1] and word != d
+                    label = labels_of_sentence[word - 1]
+                    is_sister = heads[word - 1] == heads[dependent - 1] and word != dependent
                     if is_sister and label < len(seen) and _TELLING[label] and not seen[label]:
                         seen[label] = True
                         atoms[_SISTER] = label + 1
-                        found = add_buckets(
-                            table, last, len(table.parts), atoms, shift, buckets, found
+                        n_found = add_buckets(
+                            table, last, len(table.parts), atoms, shift, buckets, n_found
                         )
-            ends[start + d - 1] = found
+            ends[start + dependent - 1] = n_found

@@ -7,12 +7,23 @@ of them:
     log p(nsubj:pass) = log softmax(scores of parts)[nsubj] + log softmax(scores of its
     subtypes)[nsubj:pass]
 
+With all scores 0 each of two parts has the probability 1/2; the gold one, the second, is to get
+more, the other one less:
+
+>>> from dynet_vdgi.system.jit import as_python
+>>> gradients, one_group = np.zeros(2), np.array([0, 0])
+>>> round(as_python(add_gradients)(np.zeros(2), one_group, 0, False, 1, gradients), 3)
+-0.693
+>>> gradients.tolist()
+[-0.5, 0.5]
+
 Letters: N words, R rows of weights, Y relations, E examples.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,10 +58,11 @@ def label_scores(weights: Floats, rows: Ints, offsets: Floats, scores: Floats) -
 
 
 @compiled
-def add_slopes(
-    scores: Floats, group: Ints, which: int, has_rest: bool, gold: int, slopes: Floats
+def add_gradients(
+    scores: Floats, group: Ints, which: int, has_rest: bool, gold: int, gradients: Floats
 ) -> float:
-    """The log-likelihood of a relation among the relations of a group; fills in its slopes (Y,).
+    """The log-likelihood of a relation among the relations of a group; fills in its gradients
+    (Y,).
 
     `has_rest`: there is one more choice, of score 0, which is gold if gold is in another group.
     """
@@ -64,45 +76,62 @@ def add_slopes(
             mass += math.exp(scores[label] - highest)
     for label in range(len(scores)):
         if group[label] == which:
-            slopes[label] = (label == gold) - math.exp(scores[label] - highest) / mass
+            gradients[label] = (label == gold) - math.exp(scores[label] - highest) / mass
     return float((scores[gold] if group[gold] == which else 0.0) - highest - math.log(mass))
+
+
+class Examples(NamedTuple):
+    """Arcs with their relations; example e has the features rows[first[e]:first[e + 1]]."""
+
+    rows: Ints
+    first: Ints  # (E + 1,)
+    offsets: Floats  # (E, Y), of the scores
+    relations: Ints  # (E,), the gold ones
+    parts: Ints  # (E,), the universal parts of these
+
+
+class GroupArrays(NamedTuple):
+    """How relations are chosen, see `inventory.RelationGroups`."""
+
+    group: Ints  # (Y,)
+    may_stand_alone: Flags  # (Y,)
+    n_subtypes: Ints  # (Y,)
+
+
+class LearningRoom(NamedTuple):
+    """Workspace for one example."""
+
+    scores: Floats  # (Y,)
+    gradients: Floats  # (Y,)
 
 
 @compiled
 def learn(
-    rows: Ints,
-    first: Ints,
-    offsets: Floats,
-    gold: Ints,
-    parts: Ints,
-    group: Ints,
-    plain: Flags,
-    n_subtypes: Ints,
+    examples: Examples,
+    groups: GroupArrays,
     order: Ints,
     rate: float,
     weights: Floats,
     squares: Floats,
-    scores: Floats,
-    slopes: Floats,
+    room: LearningRoom,
 ) -> float:
-    """One pass of AdaGrad over examples in this order (E,); the sum of their log-likelihoods on the
-    way.
+    """One pass of AdaGrad over examples in this order; the sum of their log-likelihoods on the way.
 
-    Example e has the rows rows[first[e]:first[e + 1]], offsets (Y,) of the scores, the gold
-    relation, and the gold relation's universal part. Changes weights (R, Y) and squares (R, Y), the
-    sums of squared slopes so far; scores (Y,) and slopes (Y,) are workspace.
+    Changes weights (R, Y) and squares (R, Y), the sums of squared gradients so far.
     """
+    scores, gradients = room.scores, room.gradients
     total = 0.0
     for e in order:
-        own, part = rows[first[e] : first[e + 1]], parts[e]
-        label_scores(weights, own, offsets[e], scores)
-        slopes[:] = 0.0
-        total += add_slopes(scores, group, 0, False, part, slopes)
-        if n_subtypes[part]:
-            total += add_slopes(scores, group, part + 1, plain[part], gold[e], slopes)
-        for row in own:
-            for label in range(len(slopes)):
-                if slopes[label] != 0.0:
-                    squares[row, label] += slopes[label] * slopes[label]
-                    weights[row, label] += rate * slopes[label] / math.sqrt(squares[row, label])
+        rows, part = examples.rows[examples.first[e] : examples.first[e + 1]], examples.parts[e]
+        label_scores(weights, rows, examples.offsets[e], scores)
+        gradients[:] = 0.0
+        total += add_gradients(scores, groups.group, 0, False, part, gradients)
+        if groups.n_subtypes[part]:
+            has_rest, relation = groups.may_stand_alone[part], examples.relations[e]
+            total += add_gradients(scores, groups.group, part + 1, has_rest, relation, gradients)
+        for row in rows:
+            for label in range(len(gradients)):
+                if gradients[label] != 0.0:
+                    squares[row, label] += gradients[label] * gradients[label]
+                    weights[row, label] += rate * gradients[label] / math.sqrt(squares[row, label])
     return total

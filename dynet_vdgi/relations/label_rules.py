@@ -1,7 +1,8 @@
 """Rules of a table of labels: the line `obj VERB NOUN right not child:ADP` says when an arc is
 labelled `obj`.
 
->>> LabelRule("obj", ("VERB",), ("NOUN",), (Condition("right"), Condition("child", ("ADP",), negated=True))).label
+>>> no_case = Condition("child", ("ADP",), negated=True)
+>>> LabelRule("obj", ("VERB",), ("NOUN",), (Condition("right"), no_case)).label
 'obj'
 """
 

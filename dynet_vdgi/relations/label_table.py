@@ -119,16 +119,18 @@ class LabelTable:
     def arrays(self) -> RuleArrays:
         """The rules for the kernel."""
         conditions = [condition for rule in self.rules for condition in rule.conditions]
+        labels = [self.names.index(rule.label) for rule in self.rules]
+        kinds = [CONDITION_KINDS.index(condition.kind) for condition in conditions]
         return RuleArrays(
-            np.array([self.names.index(rule.label) for rule in self.rules], np.int64),
-            np.array([_tags_wanted(rule.heads) for rule in self.rules], np.uint64),
-            np.array([_tags_wanted(rule.dependents) for rule in self.rules], np.uint64),
-            np.cumsum([0, *(len(rule.conditions) for rule in self.rules)]),
-            np.array([CONDITION_KINDS.index(condition.kind) for condition in conditions], np.int64),
-            np.array([self._mask(condition) for condition in conditions], np.uint64),
-            np.array([condition.negated for condition in conditions], np.bool_),
-            np.uint64(_tag_bits(NOUNS)),
-            np.uint64(_tag_bits(("ADP",))),
+            labels=np.array(labels, np.int64),
+            heads=np.array([_tags_wanted(rule.heads) for rule in self.rules], np.uint64),
+            dependents=np.array([_tags_wanted(rule.dependents) for rule in self.rules], np.uint64),
+            first=np.cumsum([0, *(len(rule.conditions) for rule in self.rules)]),
+            kinds=np.array(kinds, np.int64),
+            masks=np.array([self._mask(condition) for condition in conditions], np.uint64),
+            negated=np.array([condition.negated for condition in conditions], np.bool_),
+            nouns=np.uint64(_tag_bits(NOUNS)),
+            adposition=np.uint64(_tag_bits(("ADP",))),
         )
 
     def _mask(self, condition: Condition) -> int:
@@ -174,14 +176,13 @@ def load(name: str = DEFAULT) -> LabelTable:
 def warnings_of(table: LabelTable, name: str) -> list[str]:
     """The warning, given once, about a table with labels that are not UD's: they are used
     unchanged."""
-    own = [label for label in table.own_labels if relation_of(label) not in LABELS]
-    near = [f"{label}{did_you_mean(relation_of(label), LABELS, 0.8)}" for label in own]
-    if not own:
+    foreign_labels = [label for label in table.own_labels if relation_of(label) not in LABELS]
+    near = [f"{label}{did_you_mean(relation_of(label), LABELS, 0.8)}" for label in foreign_labels]
+    if not foreign_labels:
         return []
     shown = ", ".join(near[:MOST_SHOWN]) + (", ..." if len(near) > MOST_SHOWN else "")
-    return [
-        f"{name}: {count(len(own), 'label')} not of UD 2, to be written as in the table: {shown}"
-    ]
+    amount = count(len(foreign_labels), "label")
+    return [f"{name}: {amount} not of UD 2, to be written as in the table: {shown}"]
 
 
 def named_table(name: str) -> LabelTable | None:
@@ -198,7 +199,7 @@ def named_table(name: str) -> LabelTable | None:
 
 
 def _tag_bits(tags: Iterable[str]) -> int:
-    """A bit for every tag, from the second bit on; the first bit stands for all tags not in TAGS."""
+    """A bit for every tag, from the second bit on; the first stands for all tags not in TAGS."""
     return sum(1 << (TAGS.index(tag) + 1 if tag in TAGS else 0) for tag in tags)
 
 

@@ -73,9 +73,9 @@ class LabelTableReader:
         tags: dict[str, None] = {}
         for name in column.split("|"):
             if name not in TAGS and name not in self.classes:
-                known = (*TAGS, *self.classes)
+                names = (*TAGS, *self.classes)
                 raise self.fault(
-                    f"'{name}' is no universal tag and no class{did_you_mean(name, known)}"
+                    f"'{name}' is no universal tag and no class{did_you_mean(name, names)}"
                 )
             tags.update(dict.fromkeys(self.classes.get(name, (name,))))
         return tuple(tags)
@@ -102,11 +102,10 @@ class LabelTableReader:
         if not colon or ("=" in kind):
             kind, value = "feat", column
         if kind not in CONDITION_KINDS or (kind == "feat" and "=" not in column):
-            known = (*PLAIN_CONDITIONS, *NAMED_CONDITIONS)
-            there_are = f"there are: {', '.join(known)}, Name=Value"
-            raise self.fault(
-                f"no condition '{column}'{did_you_mean(kind if colon else column, known)} ({there_are})"
-            )
+            names = (*PLAIN_CONDITIONS, *NAMED_CONDITIONS)
+            there_are = f"there are: {', '.join(names)}, Name=Value"
+            near = did_you_mean(kind if colon else column, names)
+            raise self.fault(f"no condition '{column}'{near} ({there_are})")
         if kind in ("child", "headchild"):
             return Condition(kind, self.tags(value), negated)
         if kind in ("feat", "head"):

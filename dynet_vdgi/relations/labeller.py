@@ -27,6 +27,7 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.atoms import COLUMNS, GAPS, of_type, packed_rows
 from dynet_vdgi.relations import label_features, label_regression, table_kernels
 from dynet_vdgi.relations.inventory import OTHER_LABEL, PUNCT_LABEL, ROOT_LABEL, UD, Inventory
+from dynet_vdgi.relations.label_regression import Examples, GroupArrays, LearningRoom
 from dynet_vdgi.relations.label_rules import ROOT
 from dynet_vdgi.relations.label_table import LabelTable
 from dynet_vdgi.relations.table_kernels import ArcText
@@ -43,7 +44,8 @@ change."""
 PREFIX = "labels/"
 
 TABLE_SHARE = PREFIX + "share"
-"""The array of the table's share beside a universal parser; without it the table alone is the base."""
+"""The array of the table's share beside a universal parser; without it the base is the table
+alone."""
 
 LEAST_LOG_P = -8.0
 """The least log p, in nats, so that trees can outweigh it."""
@@ -55,7 +57,8 @@ SINGLE_RELATIONS = (("nsubj", "csubj"), ("obj", "ccomp"))
 """A word has one dependent at most with a relation of such a group, as UD's validator asks."""
 
 CONVENTION_SHARE = 0.03
-"""If more of the words that have such a dependent have two in the trees, that is their convention."""
+"""If more of the words with such a dependent have two of them in the trees, that is their
+convention."""
 
 FEW_TREES = 30
 """With fewer trees the slow rate is used, so that they do not undo the table."""
@@ -77,7 +80,8 @@ _LEARN = Kernel(label_regression.learn, "labelling")
 _WORK, _LEARNING_WORK = 5, 20
 
 LogP = Callable[[Sequence[Sentence], Ints], Floats]
-"""log p (N, L) of the relations of LABELS, for trees without punctuation, given their heads (N,)."""
+"""log p (N, L) of the relations of LABELS, for trees without punctuation, given their heads
+(N,)."""
 
 WordColumns = tuple[str, ...]
 """Universal tag and FEATS, and, if there are weights, form, lemma and XPOS."""
@@ -100,11 +104,11 @@ class Labeller:
     # (R - 1,), the buckets of the rows from 1 on
     buckets: Ints | None = field(default=None, repr=False)
     # (Y,), the group in SINGLE_RELATIONS, from 1 on, of universal parts
-    alone: Ints = field(init=False, repr=False)
+    single_groups: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.inventory = self.inventory.with_labels(self.table.own_labels)
-        self.alone = self._groups(range(len(SINGLE_RELATIONS)))
+        self.single_groups = self._single_groups(range(len(SINGLE_RELATIONS)))
         # Of the words met so far.
         self._bits: dict[WordColumns, tuple[int, int, int]] = {
             (ROOT, "_"): self.table.bits_of(ROOT, "_")
@@ -140,7 +144,7 @@ class Labeller:
             relations, tables.tolist(), text.arcs.heads[words] == 0, punctuation
         )
         self.inventory = inventory.with_labels(self.table.own_labels)
-        self.alone = self._groups(_kept_alone(labelled))
+        self.single_groups = self._single_groups(_respected_groups(labelled))
         number = self.inventory.numbers
         gold = np.array([number.get(name, ROOT_LABEL) for name in relations], np.int64)
         buckets, ends = self._features(text)
@@ -149,54 +153,51 @@ class Labeller:
         self.buckets = np.unique(np.concatenate([*used, buckets[:0]]))
         rows = np.searchsorted(self.buckets, np.concatenate([*used, buckets[:0]])) + 1
         first = np.concatenate([[0], np.cumsum(ends[words] - starts[words])])
-        self.weights = self._learnt(rows, first, self._offsets(text)[words], gold, len(labelled))
+        parts = self.inventory.part_of_relation[gold]
+        examples = Examples(rows, first, self._offsets(text)[words], gold, parts)
+        self.weights = self._learn(examples, len(labelled))
         return self
 
-    def _learnt(self, rows: Ints, first: Ints, offsets: Floats, gold: Ints, n_trees: int) -> Floats:
-        """Weights (R, Y) by AdaGrad, averaged; the arguments are those of `label_regression.learn`."""
-        shape = (int(rows.max(initial=0)) + 1, len(self.names))
+    def _learn(self, examples: Examples, n_trees: int) -> Floats:
+        """Weights (R, Y) by AdaGrad, averaged."""
+        n_examples, n_relations = len(examples.relations), len(self.names)
+        shape = (int(examples.rows.max(initial=0)) + 1, n_relations)
         weights, squares, total = np.zeros(shape), np.ones(shape), np.zeros(shape)
-        rng, rate = (
-            np.random.default_rng(self.seed),
-            SLOW_RATE if n_trees < FEW_TREES else FAST_RATE,
-        )
-        rate *= min(1.0, len(gold) / FEW_WORDS)
-        family = self.inventory.family
-        choices = self.inventory.parts[gold], family.group, family.plain, family.n_subtypes
-        examples, room = (
-            (rows, first, offsets, gold, *choices),
-            (np.zeros(shape[1]), np.zeros(shape[1])),
-        )
+        rng = np.random.default_rng(self.seed)
+        rate = SLOW_RATE if n_trees < FEW_TREES else FAST_RATE
+        rate *= min(1.0, n_examples / FEW_WORDS)
+        groups = self.inventory.groups
+        arrays = GroupArrays(groups.group, groups.may_stand_alone, groups.n_subtypes)
+        room = LearningRoom(np.zeros(n_relations), np.zeros(n_relations))
         first_averaged = self.epochs // 2
         for epoch in range(self.epochs):
-            order = rng.permutation(len(gold))
-            _LEARN(
-                *examples, order, rate, weights, squares, *room, work=_LEARNING_WORK * len(order)
-            )
+            order = rng.permutation(n_examples)
+            work = _LEARNING_WORK * n_examples
+            _LEARN(examples, arrays, order, rate, weights, squares, room, work=work)
             if epoch >= first_averaged:
                 total += weights
         average = total / max(1, self.epochs - first_averaged)
         return average.astype(np.float32).astype(np.float64)  # in the precision of a model file
 
-    def _groups(self, which: Iterable[int]) -> Ints:
+    def _single_groups(self, which: Iterable[int]) -> Ints:
         """`alone` for some of the groups."""
-        alone = np.zeros(len(self.names), np.int64)
+        single_groups = np.zeros(len(self.names), np.int64)
         for group in which:
-            alone[[LABELS.index(name) for name in SINGLE_RELATIONS[group]]] = group + 1
-        return alone
+            single_groups[[LABELS.index(name) for name in SINGLE_RELATIONS[group]]] = group + 1
+        return single_groups
 
     def _offsets(self, text: _LabelledText) -> Floats:
         """What the base gives to relations (N, Y)."""
-        starts = self.inventory.starts_of(self.table.names)
+        favoured_of_label = self.inventory.favoured_relations(self.table.names)
         offsets = np.zeros((len(text.arcs.heads), len(self.names)))
         if text.log_p is None:
-            found = starts[text.labels]
-            offsets[found >= 0, found[found >= 0]] = self.trust
+            favoured = favoured_of_label[text.labels]
+            offsets[favoured >= 0, favoured[favoured >= 0]] = self.trust
             return offsets
-        meant, p = starts[: len(LABELS)], np.exp(text.log_p)
-        for label in np.flatnonzero(meant >= 0).tolist():
-            offsets[:, meant[label]] += p[:, label]
-        is_part = self.inventory.parts == np.arange(len(self.names))
+        favoured_of_ud, p = favoured_of_label[: len(LABELS)], np.exp(text.log_p)
+        for label in np.flatnonzero(favoured_of_ud >= 0).tolist():
+            offsets[:, favoured_of_ud[label]] += p[:, label]
+        is_part = self.inventory.part_of_relation == np.arange(len(self.names))
         offsets[:, is_part] = np.log(np.maximum(offsets[:, is_part], np.exp(LEAST_LOG_P)))
         return offsets
 
@@ -211,7 +212,7 @@ class Labeller:
             **relations,
             **shares,
             PREFIX + "shape": np.array([version, self.log2_buckets, self.verb_order], np.int64),
-            PREFIX + "alone": np.unique(self.alone[self.alone > 0]) - 1,
+            PREFIX + "alone": np.unique(self.single_groups[self.single_groups > 0]) - 1,
             PREFIX + "buckets": buckets.astype(np.int32),  # (R - 1,), ascending
             PREFIX + "weights": weights[1:].astype(np.float32),  # (R - 1, Y)
         }
@@ -238,17 +239,17 @@ class Labeller:
         if RELATIONS in arrays:
             inventory = Inventory.from_array(arrays[RELATIONS])
         n_relations = len(inventory.names)
-        found = sparse_weights.rows_from_arrays(
+        stored = sparse_weights.rows_from_arrays(
             arrays, PREFIX, "labeller", version, (n_relations,), n_options=1
         )
-        (verb_order,) = found.options
+        (verb_order,) = stored.options
         if verb_order not in list(VerbOrder):
             raise ModelError(f"no labeller: {verb_order} is no order of verbs")
         labeller = cls(
             table,
             log_p=log_p,
             share=float(share[0]),
-            log2_buckets=found.log2_buckets,
+            log2_buckets=stored.log2_buckets,
             verb_order=verb_order,
             inventory=inventory,
         )
@@ -257,11 +258,11 @@ class Labeller:
             range(len(SINGLE_RELATIONS))
         ):
             raise ModelError(f"no labeller: {PREFIX}alone are no groups of relations")
-        labeller.alone = labeller._groups(groups.tolist())
-        if len(found.buckets):
-            labeller.buckets = found.buckets.astype(np.int64)
+        labeller.single_groups = labeller._single_groups(groups.tolist())
+        if len(stored.buckets):
+            labeller.buckets = stored.buckets.astype(np.int64)
             n_new = len(labeller.inventory.names) - n_relations  # labels of the table
-            labeller.weights = np.pad(found.rows.astype(np.float64), ((1, 0), (0, n_new)))
+            labeller.weights = np.pad(stored.rows.astype(np.float64), ((1, 0), (0, n_new)))
         return labeller
 
     def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
@@ -275,23 +276,23 @@ class Labeller:
         named = self._named(np.where(text.arcs.heads < 0, -1, self._labels(text)), text.arcs.first)
         return [replace(tree, deprels=relations) for tree, relations in zip(trees, named)]
 
-    def likely(self, tree: Sentence, most: int = 5) -> list[list[tuple[str, float]]]:
+    def likely_relations(self, tree: Sentence, most: int = 5) -> list[list[tuple[str, float]]]:
         """The most probable relations of each word of a tree without punctuation, the best first.
 
         A word whose head is 0 is the root; one without a head has none.
         """
-        found: list[list[tuple[str, float]]] = []
+        ranked: list[list[tuple[str, float]]] = []
         for head, row in zip(tree.heads or (), self.chances([tree])):
             best = np.argsort(-row, kind="stable")[:most].tolist() if head > 0 else []
-            found.append([(self.names[k], float(row[k])) for k in best if row[k] > 0])
+            ranked.append([(self.names[k], float(row[k])) for k in best if row[k] > 0])
             if head == 0:
-                found[-1] = [(self.names[ROOT_LABEL], 1.0)]
-        return found
+                ranked[-1] = [(self.names[ROOT_LABEL], 1.0)]
+        return ranked
 
     def chances(self, trees: Sequence[Sentence]) -> Floats:
         """The probabilities (N, Y) of the relations of all words of trees without punctuation,
         given their heads."""
-        return self.inventory.family.chances(
+        return self.inventory.groups.chances(
             self._scores(self._text_of(trees, with_forms=self.weights is not None))
         )
 
@@ -302,23 +303,26 @@ class Labeller:
         *,
         verb_order: int | None = None,
         ignored: Collection[str] = (),
-        known: Sequence[tuple[Sequence[int], Floats | None]] | None = None,
+        parsed: Sequence[tuple[Sequence[int], Floats | None]] | None = None,
     ) -> list[tuple[str, ...]]:
         """The relations (n,) of sentences as they stand, with punctuation, under these heads (n,).
 
         Words are labelled as if punctuation were absent; its own relation is `punct`. `root` is the
         relation of words whose head is 0, and only of these. `verb_order`: of this text; None: as
-        learnt. `ignored`: what is not to be seen, see `Sentence.ignoring`. `known`: the heads (m,)
+        learnt. `ignored`: what is not to be seen, see `Sentence.ignoring`. `parsed`: the heads (m,)
         that the parser has found for each sentence without punctuation, and log p (m, L) of their
         relations; only the rest is computed.
         """
         trees, places = [], []
         for sentence, tree in zip(sentences, heads):
-            bare, kept = without_punctuation(replace(sentence, heads=tuple(tree), deprels=()))
+            bare, bare_places = without_punctuation(
+                replace(sentence, heads=tuple(tree), deprels=())
+            )
             trees.append(bare.ignoring(ignored))
-            places.append(kept)
+            places.append(bare_places)
         rows = [
-            log_p if own == tree.heads else None for (own, log_p), tree in zip(known or (), trees)
+            log_p if heads_before == tree.heads else None
+            for (heads_before, log_p), tree in zip(parsed or (), trees)
         ]
         log_p = self._log_p(trees, rows)
         text = self._text_of(
@@ -326,30 +330,34 @@ class Labeller:
         )
         labels = np.where(text.arcs.heads < 0, -1, self._labels(text))
         punct, root, dep = (self.names[label] for label in (PUNCT_LABEL, ROOT_LABEL, OTHER_LABEL))
-        found = []
-        for kept, tree, own in zip(places, heads, self._named(labels, text.arcs.first)):
+        deprels = []
+        for bare_places, tree, names in zip(places, heads, self._named(labels, text.arcs.first)):
             relations = [punct] * len(tree)
-            for place, name in zip(kept, own):
+            for place, name in zip(bare_places, names):
                 # its head is punctuation, the root
                 relations[place - 1] = dep if name == root else name
-            named = zip(tree, relations)
-            found.append(
-                tuple([name if head > 0 else "_" if head else root for head, name in named])
-            )
-        return found
+            for place, head in enumerate(tree):
+                if head == 0:
+                    relations[place] = root
+                elif head < 0:
+                    relations[place] = "_"
+            deprels.append(tuple(relations))
+        return deprels
 
     def _log_p(
-        self, trees: Sequence[Sentence], known: Sequence[Floats | None] = ()
+        self, trees: Sequence[Sentence], rows_before: Sequence[Floats | None] = ()
     ) -> Floats | None:
-        """log p (N, L) of the relations in trees; `known` has that of some."""
+        """log p (N, L) of the relations in trees; `rows_before` has that of
+        some."""
         if self.log_p is None:
             return None
-        rows = list(known) or [None] * len(trees)
+        rows = list(rows_before) or [None] * len(trees)
         rest = [k for k, row in enumerate(rows) if row is None]
         if rest:
             others = [trees[k] for k in rest]
-            found = self.log_p(others, _flat_heads(others))
-            for k, row in zip(rest, np.split(found, np.cumsum(list(map(len, others)))[:-1])):
+            log_p_of_others = self.log_p(others, _flat_heads(others))
+            ends = np.cumsum([len(tree) for tree in others])
+            for k, row in zip(rest, np.split(log_p_of_others, ends[:-1])):
                 rows[k] = row
         return np.concatenate(
             [np.zeros((0, len(LABELS))), *(row for row in rows if row is not None)]
@@ -362,8 +370,8 @@ class Labeller:
 
     def _named(self, labels: Ints, first: Ints) -> list[tuple[str, ...]]:
         """The relations of every sentence; -1 is "_"."""
-        known = (*self.names, "_")
-        names = [known[k] for k in labels.tolist()]
+        names_and_none = (*self.names, "_")
+        names = [names_and_none[k] for k in labels.tolist()]
         ends = first.tolist()
         return [tuple(names[start:end]) for start, end in zip(ends, ends[1:])]
 
@@ -372,30 +380,32 @@ class Labeller:
         if self.weights is None and text.log_p is None:
             number = self.inventory.numbers
             return np.array([number[label] for label in self.table.names], np.int64)[text.labels]
-        return self._decided(self._scores(text), text.arcs)
+        return self._decide(self._scores(text), text.arcs)
 
-    def _decided(self, scores: Floats, arcs: ArcText) -> Ints:
+    def _decide(self, scores: Floats, arcs: ArcText) -> Ints:
         """The best relations (N,) by scores (N, Y): the root's for arcs from ROOT, and only for
         these.
 
-        Of the relations of a group in `alone`, a word has one dependent: the one whose best
+        Of the relations of a group in `single_groups`, a word has one dependent: the one whose best
         relation of the group is farthest above its best other one, the first of equals. For the
         others these relations are no candidates any longer.
         """
-        best, heads = self.inventory.family.best, arcs.heads
+        best, heads = self.inventory.groups.best, arcs.heads
         labels = np.where(heads == 0, ROOT_LABEL, best(scores))
         # another for each sentence
         head_at = heads + np.repeat(arcs.first[:-1], np.diff(arcs.first))
         while True:
-            groups = np.where(heads > 0, self.alone[self.inventory.parts[labels]], 0)
+            groups = np.where(
+                heads > 0, self.single_groups[self.inventory.part_of_relation[labels]], 0
+            )
             keys = head_at * (len(SINGLE_RELATIONS) + 1) + groups
             words = np.flatnonzero(groups)
-            own = keys[words].tolist()
-            times = Counter(own)
-            words = words[[times[key] > 1 for key in own]]
+            group_keys = keys[words].tolist()
+            times = Counter(group_keys)
+            words = words[[times[key] > 1 for key in group_keys]]
             if not len(words):
                 return labels
-            is_inside = self.alone == groups[words][:, None]
+            is_inside = self.single_groups == groups[words][:, None]
             inside = np.where(is_inside, scores[words], -np.inf).max(axis=1)
             margins = inside - np.where(is_inside, -np.inf, scores[words]).max(axis=1)
             order = np.lexsort((words, -margins, keys[words]))
@@ -428,18 +438,21 @@ class Labeller:
         words, ids = _numbered(trees, with_forms)
         first = np.concatenate([[0], np.cumsum([len(tree) for tree in trees], dtype=np.int64)])
         heads = _flat_heads(trees)
-        gaps_before = (
-            accumulate(map(bool, tree.gaps[: len(tree)] or repeat(False, len(tree))))
-            for tree in trees
-        )
-        gaps = np.array(list(chain.from_iterable(gaps_before)), np.int64)
+        gaps_before: list[int] = []  # the number of gaps up to each word of its sentence
+        for tree in trees:
+            gaps_before += accumulate(int(gap != "") for gap in tree.gaps[: len(tree)])
+            if not tree.gaps:
+                gaps_before += [0] * len(tree)
+        gaps = np.array(gaps_before, np.int64)
         if log_p is None:
             log_p = self._log_p(trees)
         sentence = np.repeat(np.arange(len(trees)), np.diff(first))
-        known = np.array([self._bits_of(word[:2]) for word in words], np.uint64).reshape(-1, 3)
+        bits_of_word_types = np.array(
+            [self._bits_of(word[:2]) for word in words], np.uint64
+        ).reshape(-1, 3)
         bits = np.empty((len(ids) + len(trees), 3), np.uint64)
         bits[first[:-1] + np.arange(len(trees))] = self._bits_of((ROOT, "_"))
-        bits[np.arange(len(ids)) + sentence + 1] = known[ids]
+        bits[np.arange(len(ids)) + sentence + 1] = bits_of_word_types[ids]
         rows = np.zeros((0, len(COLUMNS)), np.uint64)
         if with_forms:
             atoms = np.array([of_type(*word) for word in words], np.uint64).reshape(
@@ -481,21 +494,19 @@ class Labeller:
         return buckets[: ends.max(initial=0)], ends
 
 
-def _kept_alone(trees: Iterable[Sentence]) -> list[int]:
-    """The groups of SINGLE_RELATIONS that the trees keep."""
-    kept = []
+def _respected_groups(trees: Iterable[Sentence]) -> list[int]:
+    """The groups of SINGLE_RELATIONS of which words have one dependent at most in these trees."""
+    respected = []
     trees = list(trees)
     for group, names in enumerate(SINGLE_RELATIONS):
-        counts = [
-            n
-            for tree in trees
-            for n in Counter(
-                h for h, r in zip(tree.heads or (), tree.deprels) if relation_of(r) in names
-            ).values()
-        ]
+        counts: list[int] = []  # of such dependents of a word
+        for tree in trees:
+            arcs = zip(tree.heads or (), tree.deprels)
+            heads = Counter(head for head, relation in arcs if relation_of(relation) in names)
+            counts += heads.values()
         if sum(n > 1 for n in counts) <= CONVENTION_SHARE * len(counts):
-            kept.append(group)
-    return kept
+            respected.append(group)
+    return respected
 
 
 class _LabelledText(NamedTuple):

@@ -1,7 +1,7 @@
 """The compiled part of a table of labels: the first rule that holds of an arc gives its label.
 
-Words are 1..n, and ROOT is 0 in arrays that include it; in rows packed by `features.atoms` ROOT is n + 1. A head
-below 0 is unknown: its word gets no label here, and is nobody's dependent.
+Words are 1..n, and ROOT is 0 in arrays that include it; in rows packed by `features.atoms` ROOT is
+n + 1. A head below 0 is unknown: its word gets no label here, and is nobody's dependent.
 
 Letters: n words, N words of all sentences, S sentences.
 """
@@ -131,11 +131,9 @@ def first_rule(
     for rule in range(len(rules.labels)):
         fits = bool(rules.heads[rule] & head_tag) and bool(rules.dependents[rule] & tag)
         for condition in range(rules.first[rule], rules.first[rule + 1]):
-            fits = (
-                fits
-                and holds(condition, tree, of_dependents, verb_order, word, rules)
-                != rules.negated[condition]
-            )
+            if fits:
+                is_so = holds(condition, tree, of_dependents, verb_order, word, rules)
+                fits = is_so != rules.negated[condition]
         if fits:
             return int(rules.labels[rule])
     return _OTHERWISE
@@ -148,14 +146,15 @@ def table_labels(
     """Labels (N,) of all words with a head; `of_dependents`, zeros (N + S, 3), is workspace."""
     for k in range(len(text.first) - 1):
         start, end = text.first[k], text.first[k + 1]
-        bits, below = text.bits[start + k : end + k + 1], of_dependents[start + k : end + k + 1]
+        bits = text.bits[start + k : end + k + 1]
+        of_words = of_dependents[start + k : end + k + 1]
         heads = text.heads[start:end]
         tree = ArcText(text.rows[:0], bits, heads, text.first, text.gaps[start:end])
         for word in range(1, end - start + 1):
             if heads[word - 1] >= 0:
                 for column in range(bits.shape[1]):
-                    below[heads[word - 1], column] |= bits[word, column]
+                    of_words[heads[word - 1], column] |= bits[word, column]
         for word in range(1, end - start + 1):
             labels[start + word - 1] = _OTHERWISE
             if heads[word - 1] >= 0:
-                labels[start + word - 1] = first_rule(tree, below, verb_order, word, rules)
+                labels[start + word - 1] = first_rule(tree, of_words, verb_order, word, rules)

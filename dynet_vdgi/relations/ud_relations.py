@@ -14,9 +14,9 @@ OTHERWISE = "dep"
 """The label if no rule holds."""
 
 _OF_UD2 = """
-acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl
-fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct reparandum root vocative
-xcomp
+acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
+dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis
+punct reparandum root vocative xcomp
 """
 
 LABELS = tuple(_OF_UD2.split())

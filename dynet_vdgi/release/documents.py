@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 
 from dynet_vdgi.conllu import guess_marks
@@ -25,10 +25,11 @@ from dynet_vdgi.conllu.sentence import sent_id_of
 from dynet_vdgi.conllu.tree_faults import cycle
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.journal import ENDING
-from dynet_vdgi.page.store.session import exported
-from dynet_vdgi.page.text.marked import IS_FLAG, MARKS, NAMES, block, read_marked
+from dynet_vdgi.page.store.session import exported_sentences
+from dynet_vdgi.page.text.sentence_blocks import block, read_marked
 from dynet_vdgi.page.text.sentence_layout import SentenceLayout
-from dynet_vdgi.page.text.tokens import with_space
+from dynet_vdgi.page.text.sentence_state import IS_FLAG, MARKS, NAMES
+from dynet_vdgi.page.text.tokens import misc_with_space
 from dynet_vdgi.system import files
 from dynet_vdgi.system.messages import count as counted
 from dynet_vdgi.validation.levels import problems_in
@@ -55,7 +56,8 @@ _COUNTED = re.compile(r"[0-9]+(?:-[0-9]+)*")
 
 @dataclass
 class ReleasedSentence:
-    """A sentence of a release: its lines without sent_id, and where they end in an annotated file."""
+    """A sentence of a release: its lines without sent_id,
+    and where they end in an annotated file."""
 
     path: str
     last: int
@@ -89,7 +91,7 @@ class ReleasedSentence:
         for k, line in enumerate(self.lines):
             *columns, misc = line.split("\t")
             if columns and columns[0].rpartition("-")[2] == last:
-                self.lines[k] = "\t".join([*columns, with_space(misc, True)])
+                self.lines[k] = "\t".join([*columns, misc_with_space(misc, True)])
 
 
 @dataclass
@@ -122,8 +124,12 @@ class AnnotatedFiles:
                     why,
                     "no tree can have these heads; vdgi annotate shows them as open",
                 )
-        sentences = in_file if everything and not os.path.lexists(path + ENDING) else exported(path)
-        stem, met = _as_name(Path(files.without_ending(path)).name) or "text", {""}
+        sentences = (
+            in_file
+            if everything and not os.path.lexists(path + ENDING)
+            else exported_sentences(path)
+        )
+        stem, met = _name_from(Path(files.without_ending(path)).name) or "text", {""}
         number, n_unnamed, paragraph, follows = 0, 0, "", False
         all_names = {marked.sent_id for marked in sentences}
         of_file: dict[str, str] = {}  # global comments so far, by name
@@ -132,9 +138,9 @@ class AnnotatedFiles:
             lines = [without_extra(line) for line in block(marked).rstrip("\n").split("\n")]
             self.dropped.update(marked.source.extra)
             first = in_file[min(k, len(in_file) - 1)].source.line
-            begins = next(filter(None, map(_NEW_DOCUMENT.fullmatch, lines)), None)
+            begins = _NEW_DOCUMENT.fullmatch(_first_matching(_NEW_DOCUMENT, lines))
             if begins or not k:
-                name = _as_name(begins[1] or "") if begins else ""
+                name = _name_from(begins[1] or "") if begins else ""
                 n_unnamed += not name
                 name = name or (f"{stem}-{n_unnamed}" if n_unnamed > 1 else stem)
                 if name in self.documents:
@@ -144,57 +150,62 @@ class AnnotatedFiles:
                         f"there is a document {name!r} already",
                         "give it another # newdoc id",
                     )
-                its = self.documents[name] = []
+                document = self.documents[name] = []
                 number, paragraph, follows, of_document = 0, "", False, {}
             number += 1
-            paragraph = next(filter(_NEW_PARAGRAPH.fullmatch, lines), paragraph)
-            of_file |= {match[1]: match[0] for match in map(_GLOBAL.fullmatch, lines) if match}
-            own = _as_sent_id(marked.sent_id)
-            if marked.sent_id in met or (own != marked.sent_id and own in all_names):
-                own = ""
+            paragraph = _first_matching(_NEW_PARAGRAPH, lines) or paragraph
+            for each in lines:
+                if match := _GLOBAL.fullmatch(each):
+                    of_file[match[1]] = each
+            sent_id = _sent_id_from(marked.sent_id)
+            if marked.sent_id in met or (sent_id != marked.sent_id and sent_id in all_names):
+                sent_id = ""
             met.add(marked.sent_id)
             rows = [line.split("\t") for line in lines if line.partition("\t")[0].isdigit()]
-            unfit = _unfit(rows)
+            unfit = _what_is_lacking(rows)
             if unfit or not (everything or marked.is_done):
                 self.left_out, follows = self.left_out + 1, False
                 self.unfit.update([unfit] * bool(unfit))
                 continue
-            if its and (paragraph or not follows):
-                its[-1].end_paragraph()
+            if document and (paragraph or not follows):
+                document[-1].end_paragraph()
             new = [line for key, line in of_file.items() if of_document.get(key) != line]
             of_document = dict(of_file)
-            comments = [f"# newdoc id = {name}"] * (not its) + new + [paragraph] * bool(paragraph)
-            other = own or (f"{number}b" if str(number) in all_names else number)
-            names = [own] * (not _COUNTED.fullmatch(own or "0")) + [f"{name}-{other}"]
-            cleaned = self._cleaned(lines, path, first)
+            comments = [] if document else [f"# newdoc id = {name}"]
+            comments += new
+            comments += [paragraph] if paragraph else []
+            in_document = sent_id or (f"{number}b" if str(number) in all_names else number)
+            names = [f"{name}-{in_document}"]
+            if sent_id and not _COUNTED.fullmatch(sent_id):
+                names.insert(0, sent_id)
+            cleaned = self._clean_lines(lines, path, first)
             identity = (marked.sent_id or str(number), *(row[1] for row in rows))
             last = first + len(lines) - 1
-            its.append(
+            document.append(
                 ReleasedSentence(
                     path, last, names, comments, cleaned, first, marked.sent_id, identity
                 )
             )
             paragraph, follows = "", True
-        self.documents = {name: its for name, its in self.documents.items() if its}
-        for its in self.documents.values():
-            its[-1].end_paragraph()
+        filled = {name: document for name, document in self.documents.items() if document}
+        self.documents = filled
+        for document in filled.values():
+            document[-1].end_paragraph()
 
-    def _cleaned(self, lines: Sequence[str], path: str, first: int) -> list[str]:
+    def _clean_lines(self, lines: Sequence[str], path: str, first: int) -> list[str]:
         """The lines without marks and notes, `# text` first; counts the marks."""
-        lines = [line if line[0] == "#" else self._without_notes(line) for line in lines]
-        text = next(filter(_TEXT.fullmatch, lines), "")
+        lines = [line if line[0] == "#" else self._line_without_notes(line) for line in lines]
+        text = _first_matching(_TEXT, lines)
         if not text:
             words = range(sum(line.partition("\t")[0].isdigit() for line in lines))
             text = f"# text = {SentenceLayout.of(chr(10).join(lines), words).text()}"
         else:
-            found = [problem for problem in problems_in(lines) if problem.rule == "text"]
-            self.faults += [DataError(path, first + problem.row, problem.text) for problem in found]
-        return [
-            text,
-            *(line for line in lines if not any(each.fullmatch(line) for each in _NOT_KEPT)),
-        ]
+            for problem in problems_in(lines):
+                if problem.rule == "text":
+                    self.faults.append(DataError(path, first + problem.row, problem.text))
+        return [text, *(line for line in lines if not _is_left_out(line))]
 
-    def _without_notes(self, line: str) -> str:
+    def _line_without_notes(self, line: str) -> str:
         *columns, misc = line.split("\t")
         parts, is_joined = [], False
         for part in misc.split("|"):
@@ -207,7 +218,7 @@ class AnnotatedFiles:
             elif not part.startswith(NOTES):
                 parts.append(part)
         misc = "|".join(parts) or "_"
-        return "\t".join([*columns, with_space(misc, False) if is_joined else misc])
+        return "\t".join([*columns, misc_with_space(misc, False) if is_joined else misc])
 
 
 @dataclass(frozen=True)
@@ -226,58 +237,87 @@ class RepeatedSentences:
         return 2 * self.number >= self.of
 
     def __str__(self) -> str:
-        place = f"the first: {self.example.identity[0][:60]!r}, {self.example.path}:{self.example.first}"
+        place = (
+            f"the first: {self.example.identity[0][:60]!r}, "
+            f"{self.example.path}:{self.example.first}"
+        )
         number = counted(self.number, "sentence")
-        return f"{number} of the document {self.document!r} with name and words of {self.earlier!r} ({place})"
+        return (
+            f"{number} of the document {self.document!r} with name and words of {self.earlier!r} "
+            f"({place})"
+        )
 
 
-def repeated(documents: Mapping[str, Sequence[ReleasedSentence]]) -> list[RepeatedSentences]:
+def repeated_sentences(
+    documents: Mapping[str, Sequence[ReleasedSentence]],
+) -> list[RepeatedSentences]:
     """The sentences that several documents have, in the order of the documents."""
     first_in: dict[tuple[str, ...], str] = {}
-    found: dict[tuple[str, str], list[ReleasedSentence]] = {}
+    by_documents: dict[tuple[str, str], list[ReleasedSentence]] = {}
     for document, sentences in documents.items():
         for sentence in sentences:
             earlier = first_in.setdefault(sentence.identity, document)
             if earlier != document:
-                found.setdefault((document, earlier), []).append(sentence)
+                by_documents.setdefault((document, earlier), []).append(sentence)
     sizes = {document: len(sentences) for document, sentences in documents.items()}
-    return [
-        RepeatedSentences(document, earlier, len(its), max(sizes[document], sizes[earlier]), its[0])
-        for (document, earlier), its in found.items()
-    ]
+    repeated = []
+    for (document, earlier), sentences in by_documents.items():
+        size = max(sizes[document], sizes[earlier])
+        repeated.append(RepeatedSentences(document, earlier, len(sentences), size, sentences[0]))
+    return repeated
 
 
 def name_sentences(
     documents: Mapping[str, Sequence[ReleasedSentence]], earlier: Mapping[str, Collection[str]]
 ) -> None:
-    """Gives each sentence a name of its own; `earlier`: by document, the names in the last release."""
-    taken, used = {name for document in documents for name in earlier.get(document, ())}, set[str]()
+    """Gives each sentence a name of its own.
+
+    earlier: the names in the last release, by document.
+    """
+    used = set[str]()
+    taken = set[str]()
+    for document in documents:
+        taken.update(earlier.get(document, ()))
     for document, sentences in documents.items():
         for sentence in sentences:
-            had = (
-                name
-                for name in sentence.names
-                if name in earlier.get(document, ()) and name not in used
-            )
-            others = (f"{sentence.names[-1]}-{k}" for k in count(2))
-            fresh = (name for name in chain(sentence.names, others) if name not in taken)
-            sentence.name = next(chain(had, fresh))
+            old_names = earlier.get(document, ())
+            had = [name for name in sentence.names if name in old_names and name not in used]
+            sentence.name = had[0] if had else _first_free(sentence.names, taken)
             used.add(sentence.name)
             taken.add(sentence.name)
+
+
+def _first_free(names: Sequence[str], taken: Collection[str]) -> str:
+    """The first of the names that is not taken; if all are, the last with a number."""
+    for name in names:
+        if name not in taken:
+            return name
+    numbered = (f"{names[-1]}-{k}" for k in count(2))
+    return next(name for name in numbered if name not in taken)
 
 
 def names_in(path: Path) -> dict[str, list[str]]:
     """The names of the sentences of a released file, by document; nothing if it is not there.
     Raises: DataError."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for sentence in blocks(path) if path.exists() else ():
         begins = _NEW_DOCUMENT.fullmatch(sentence.lines[0])
-        document = begins[1] or "" if begins else ["", *found][-1]
-        found.setdefault(document, []).append(sent_id_of(sentence.lines) or "")
-    return found
+        document = begins[1] or "" if begins else ["", *names][-1]
+        names.setdefault(document, []).append(sent_id_of(sentence.lines) or "")
+    return names
 
 
-def _unfit(rows: Sequence[Sequence[str]]) -> str:
+def _first_matching(pattern: re.Pattern[str], lines: Iterable[str]) -> str:
+    """The first line that matches as a whole; "" for none."""
+    return next((line for line in lines if pattern.fullmatch(line)), "")
+
+
+def _is_left_out(line: str) -> bool:
+    """Whether a comment is none of a released sentence: written anew, or a note."""
+    return any(pattern.fullmatch(line) for pattern in _NOT_KEPT)
+
+
+def _what_is_lacking(rows: Sequence[Sequence[str]]) -> str:
     """Why words cannot be released, finished or not: what they lack; "" if nothing."""
     if not all(row[6].isdecimal() for row in rows):
         return "heads"
@@ -289,12 +329,12 @@ def _unfit(rows: Sequence[Sequence[str]]) -> str:
     return "relations" if any(row[7] == "_" for row in rows) else ""
 
 
-def _as_sent_id(text: str) -> str:
+def _sent_id_from(text: str) -> str:
     """A sent_id without what UD does not allow in it."""
     return re.sub(r"[\s/]+", "_", text.strip())
 
 
-def _as_name(text: str) -> str:
+def _name_from(text: str) -> str:
     """A name that can stand in a sent_id: without spaces and slashes, and without the ending of a
     text."""
     return re.sub(r"[\s/]+", "_", text.strip().removesuffix(".txt"))

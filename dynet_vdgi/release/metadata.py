@@ -19,13 +19,13 @@ from dynet_vdgi.system import toml
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.messages import count, of_these
 
-WHAT, MOST = "values of the release", 40
+WHAT, MOST_FAULTS = "values of the release", 40
 """What messages call the content of the file; faults that they list."""
 
 SECTIONS = ("Summary", "Introduction", "Acknowledgments", "Changelog")
 """Values that are sections of README.md; the others are lines of its metadata."""
 
-SHORTEST, LONGEST = 40, 497
+SHORTEST_SUMMARY, LONGEST_SUMMARY = 40, 497
 """Characters of the summary: UD counts its three line ends, too, and takes 500."""
 
 _CREATIVE_COMMONS = re.compile(
@@ -58,13 +58,14 @@ def values_in(path: Path) -> tuple[dict[str, str], list[str]]:
     missing = [key for key, value in values.items() if not value]
     if faults:
         text = read_table(path, WHAT)
-        lines = sorted((_line_of(text, key), fault) for key, fault in faults[:MOST])
-        found = [f"{path}{f':{line}' if line else ''}: {fault}" for line, fault in lines]
-        found += [f"and {len(faults) - MOST:,} more"] * (len(faults) > MOST)
-        found += [f"{path}: {count(len(missing), 'value')} missing: {', '.join(missing)}"] * bool(
-            missing
-        )
-        raise ConfigError("\n".join(found))
+        lines = sorted((_line_of(text, key), fault) for key, fault in faults[:MOST_FAULTS])
+        messages = [f"{path}{f':{line}' if line else ''}: {fault}" for line, fault in lines]
+        if len(faults) > MOST_FAULTS:
+            messages.append(f"and {len(faults) - MOST_FAULTS:,} more")
+        if missing:
+            names = ", ".join(missing)
+            messages.append(f"{path}: {count(len(missing), 'value')} missing: {names}")
+        raise ConfigError("\n".join(messages))
     return values, missing
 
 
@@ -95,10 +96,10 @@ def value_fault(key: str, value: str, expected: Mapping[str, str]) -> str:
 
 def _summary_fault(value: str) -> str:
     size = len("\n".join(" ".join(line.split()) for line in value.split("\n")))
-    between = f"(expected: {SHORTEST} to {LONGEST})"
-    if size < SHORTEST:
+    between = f"(expected: {SHORTEST_SUMMARY} to {LONGEST_SUMMARY})"
+    if size < SHORTEST_SUMMARY:
         return f": {size} characters are too few {between}"
-    if size > LONGEST:
+    if size > LONGEST_SUMMARY:
         return f": {size:,} characters are too many {between}"
     if "see [release checklist]" in value:
         return ": this is the text of UD's template (expected: a summary of this treebank)"
@@ -127,8 +128,8 @@ def _parallel_fault(value: str) -> str:
 
 
 def _genre_fault(value: str) -> str:
-    those, known = value.split(), genres()
-    if unknown := [genre for genre in those if genre not in known]:
+    those, of_ud = value.split(), genres()
+    if unknown := [genre for genre in those if genre not in of_ud]:
         names = ", ".join(map(repr, unknown))
         how = "; a blank stands between two, and nothing else" if re.search("[,;]", value) else ""
         return f"{names} {'is no genre' if len(unknown) == 1 else 'are no genres'} of UD{how}"

@@ -17,15 +17,15 @@ from dynet_vdgi.system.messages import count
 
 PARTS = ("train", "dev", "test")
 
-LEAST, BOTH, DEV_FROM, LEAST_DEV = 10_000, 20_000, 30_000, 5_000
+LEAST_PART, TRAIN_FROM, DEV_FROM, LEAST_DEV = 10_000, 20_000, 30_000, 5_000
 """Words: of train and of test; of all, before there is train, and before dev has its own least;
 that least."""
 
 LEAST_SENTENCES, LEAST_WORDS = 20, 100
 """Of a whole treebank."""
 
-MORE = 1.1
-"""How many times the words that a part needs are good enough."""
+MOST_OF_NEEDED = 1.1
+"""A part that has at most so many times the words that it needs is good enough."""
 
 
 def split(sizes: Mapping[str, int], before: Mapping[str, str]) -> dict[str, str]:
@@ -38,14 +38,14 @@ def split(sizes: Mapping[str, int], before: Mapping[str, str]) -> dict[str, str]
     new = {name: sizes[name] for name in drawn if name not in parts}
     words = {part: sum(sizes[name] for name in parts if parts[name] == part) for part in PARTS}
     total = sum(sizes.values())
-    if total < BOTH and not words["train"]:
+    if total < TRAIN_FROM and not words["train"]:
         return parts | dict.fromkeys(new, "test")
-    test = _filling(new, LEAST - words["test"])
+    test = _documents_filling(new, LEAST_PART - words["test"])
     rest = total - words["test"] - sum(new.pop(name) for name in test)
-    wanted = min(LEAST, max(rest // 10, LEAST_DEV if total > DEV_FROM else 0))
+    wanted = min(LEAST_PART, max(rest // 10, LEAST_DEV if total > DEV_FROM else 0))
     dev = []
-    for name in _filling(new, wanted - words["dev"]):
-        if rest - words["dev"] - new[name] >= LEAST:  # enough is left for train
+    for name in _documents_filling(new, wanted - words["dev"]):
+        if rest - words["dev"] - new[name] >= LEAST_PART:  # enough is left for train
             dev.append(name)
             words["dev"] += new.pop(name)
     return (
@@ -56,21 +56,25 @@ def split(sizes: Mapping[str, int], before: Mapping[str, str]) -> dict[str, str]
     )
 
 
-def _filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]:
+def _documents_filling(sizes: Mapping[str, int], wanted: int) -> tuple[str, ...]:
     """The first documents that have the words wanted and few more, or the fewest more; all, if they
     have less."""
     sums: dict[int, tuple[str, ...]] = {0: ()}
     for name, size in sizes.items():
-        if any(wanted <= total <= wanted * MORE for total in sums):
+        if any(wanted <= total <= wanted * MOST_OF_NEEDED for total in sums):
             break
-        sums = {
-            total + size: (*names, name) for total, names in sums.items() if total < wanted
-        } | sums
-    return sums[min((total for total in sums if total >= wanted), default=max(sums))]
+        with_this = {}
+        for total, names in sums.items():
+            if total < wanted:
+                with_this[total + size] = (*names, name)
+        sums = with_this | sums  # of equal totals, the one without this document stays
+    enough = [total for total in sums if total >= wanted]
+    return sums[min(enough) if enough else max(sums)]
 
 
-def below_minimum(sentences: int, words: int) -> str:
-    """What a treebank lacks that UD takes at all, since its release 2.10; "" if it is large enough."""
+def size_fault(sentences: int, words: int) -> str:
+    """What a treebank lacks that UD takes at all, since its release 2.10;
+    "" if it is large enough."""
     if sentences >= LEAST_SENTENCES and words >= LEAST_WORDS:
         return ""
     least = f"{LEAST_SENTENCES} sentences and {LEAST_WORDS} words"
@@ -82,12 +86,12 @@ def shortfall(words: Mapping[str, int]) -> list[str]:
     """What UD asks for and the split does not have; `words`: by part."""
     total = sum(words.values())
     least = {
-        "test": LEAST * (total > LEAST),
-        "train": LEAST * (total > BOTH),
+        "test": LEAST_PART * (total > LEAST_PART),
+        "train": LEAST_PART * (total > TRAIN_FROM),
         "dev": LEAST_DEV * (total > DEV_FROM),
     }
-    return [
-        f"{part} has {words[part]:,} words, UD asks for {n:,}"
-        for part, n in least.items()
-        if words[part] < n
-    ]
+    lacking = []
+    for part, n in least.items():
+        if words[part] < n:
+            lacking.append(f"{part} has {words[part]:,} words, UD asks for {n:,}")
+    return lacking

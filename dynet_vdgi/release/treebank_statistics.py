@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -24,9 +24,9 @@ def stats_xml(sentences: Sequence[Sequence[str]], sizes: Mapping[str, Mapping[st
         trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
     )
     environment.filters |= {
-        "in_text": _in_text,
-        "as_attribute": _as_attribute,
-        "in_comment": _in_comment,
+        "in_text": _xml_text,
+        "as_attribute": _xml_attribute,
+        "in_comment": _xml_comment,
     }
     template = (resources() / "release" / "stats.xml.j2").read_text(encoding="utf-8")
     counts: dict[str, Any] = counts_of(sentences)
@@ -35,25 +35,33 @@ def stats_xml(sentences: Sequence[Sequence[str]], sizes: Mapping[str, Mapping[st
     )
 
 
-def _in_text(text: str) -> str:
+def _xml_text(text: str) -> str:
     return escape(_NOT_IN_XML.sub("\ufffd", text))
 
 
-def _as_attribute(text: str) -> str:
+def _xml_attribute(text: str) -> str:
     """The text in quotation marks."""
     return quoteattr(_NOT_IN_XML.sub("\ufffd", text))
 
 
-def _in_comment(text: str) -> str:
+def _xml_comment(text: str) -> str:
     """Two hyphens would end the comment."""
     return re.sub("-(?=-)", "- ", _NOT_IN_XML.sub("\ufffd", text))
 
 
+def _rows(sentences: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    """The columns of all lines but comments."""
+    for lines in sentences:
+        for line in lines:
+            if line[0] != "#":
+                yield line.split("\t")
+
+
 def size_of(sentences: Sequence[Sequence[str]]) -> dict[str, int]:
     """The numbers of sentences, tokens, words and fused, which are the tokens of several words."""
-    numbers = [line.partition("\t")[0] for lines in sentences for line in lines if line[0] != "#"]
+    numbers = [row[0] for row in _rows(sentences)]
     spans = [number.split("-") for number in numbers if "-" in number]
-    words = sum(map(str.isdigit, numbers))
+    words = sum(number.isdigit() for number in numbers)
     tokens = words - sum(int(last) - int(first) for first, last in spans)
     return {"sentences": len(sentences), "tokens": tokens, "words": words, "fused": len(spans)}
 
@@ -61,11 +69,11 @@ def size_of(sentences: Sequence[Sequence[str]]) -> dict[str, int]:
 def counts_of(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter[str]]]:
     """What stats.xml counts: `counts` by kind, lemmas by tag, forms by feature, and tags by
     feature."""
-    found = {
+    counts_by_kind = {
         kind: defaultdict[str, Counter[str]](Counter)
         for kind in ("counts", "tags", "feats", "tags_of")
     }
-    for row in (line.split("\t") for lines in sentences for line in lines if line[0] != "#"):
+    for row in _rows(sentences):
         pairs = [("counts", "fusions", row[1])] * ("-" in row[0])
         if row[0].isdigit():
             pairs = [
@@ -77,16 +85,17 @@ def counts_of(sentences: Iterable[Sequence[str]]) -> dict[str, dict[str, Counter
             for feat in row[5].split("|") if row[5] != "_" else ():
                 pairs += [("feats", feat, row[1]), ("tags_of", feat, row[3])]
         for kind, key, value in pairs:
-            found[kind][key][value] += 1
-    return {
-        kind: {key: _merged(counts) for key, counts in its.items()} for kind, its in found.items()
-    }
+            counts_by_kind[kind][key][value] += 1
+    merged = {}
+    for kind, counts_by_key in counts_by_kind.items():
+        merged[kind] = {key: _merged_counts(counts) for key, counts in counts_by_key.items()}
+    return merged
 
 
-def _merged(counts: Counter[str]) -> Counter[str]:
+def _merged_counts(counts: Counter[str]) -> Counter[str]:
     """The counts, those of Capitals under the small letters where these occur, too; equal ones by
     their letters."""
-    found = Counter[str]()
+    merged = Counter[str]()
     for text in sorted(counts):
-        found[text.lower() if text.lower() in counts else text] += counts[text]
-    return found
+        merged[text.lower() if text.lower() in counts else text] += counts[text]
+    return merged

@@ -1,23 +1,27 @@
-"""Convex-MST: trees that a linear model of their arcs explains, found by convex optimisation; a
-teacher.
+"""Convex-MST: trees that a linear model of their arcs explains, found by convex optimisation.
 
 Grave & Elhadad (2015), "A convex and feature-rich discriminative approach to dependency grammar
-induction". A vector y says of every possible arc of a text how much of it there is; X holds the
-arcs' features, u their log-potentials under a prior. Over all mixtures y of projective trees with
-one root, and all weights w, the objective
+induction". A vector y says of every possible arc of a text how much of it there is, row by row X
+has the arcs' features, u says which arcs follow a rule. Over the convex hull of the texts' trees,
+for y, and over all weights w, the objective is
 
-    1/(2N) |y - X w|^2 + ridge/2 |w|^2 - prior_weight/N u.y                 N: words of the text
+    1/(2N) |y - X w|^2 + lambda/2 |w|^2 - mu/N u.y
 
-is minimised. The best w for a y is found by ridge regression, which leaves a convex function of y alone. Frank-Wolfe
-minimises it: each step goes towards the best trees under the gradient, as far as the objective falls. For a new
-sentence w is kept, and the tree with the least objective is the tree with the highest sum of X w + prior_weight u.
+that is discriminative clustering (Bach & Harchaoui 2007) plus a reward for rules. The best w for a
+y is a ridge regression (`Ridge`), which leaves a convex function of y alone. Frank-Wolfe minimises
+it (`Problem.step`): each step goes towards the best trees under the gradient, which a parser finds,
+as far as the objective falls. A new sentence keeps w: the tree with the least objective is that
+with the highest sum of X w + mu u.
 
-Here every feature of an arc is combined with the tags of its two ends and its direction. So the
-regression splits into a small one for each such triple, and is solved exactly. Nothing is random:
-the start is the mean of all trees under the prior.
+Not as theirs: trees are projective and have one root. Features (`arc_features`) are six, each
+combined with the tags of both ends and the direction, so the regression splits into a small exact
+one for each such triple; they have more, and fit all together. u is the potentials of the rule
+table: under `ud` 1 for arcs that follow one of the 13 rules, else 0, as theirs. mu, lambda, the
+lengths of sentences and the number of steps were chosen on dev trees. The start is the mean of all
+trees under the table (`Problem.start`), so nothing is random.
 
-Letters: n words of a sentence, T tags, S sentences, C cells: (n + 1)^2 of each sentence, F
-features.
+Letters: n words of a sentence, N words of the text, T tags, S sentences, C cells: (n + 1)^2 of each
+sentence, F features.
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
 from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.unsupervised.teacher import SymbolTeacher, SymbolText
 
-LONGEST = 6
+FARTHEST = 6
 """Distances of this length and more count as equal."""
 
 N_TEMPLATES = 6
@@ -101,16 +105,16 @@ def arc_features(words: Ints, n_tags: int) -> Ints:
     distance[0] = 1  # the distance from ROOT has no meaning
     features = np.empty((n + 1, n + 1, N_TEMPLATES), dtype=np.int64)
     features[:] = 1 + block * ((tag[:, None] * (n_tags + 1) + tag) * 2 + (distance > 0))[:, :, None]
-    features[:, :, 1] += np.minimum(np.abs(distance), LONGEST)
+    features[:, :, 1] += np.minimum(np.abs(distance), FARTHEST)
     for k, neighbour in enumerate((before[:, None], after[:, None], before, after)):
-        features[:, :, 2 + k] += 1 + LONGEST + k * (n_tags + 1) + neighbour
+        features[:, :, 2 + k] += 1 + FARTHEST + k * (n_tags + 1) + neighbour
     features[:, 0] = features[position, position] = NO_ARC
     return features
 
 
 def _block_size(n_tags: int) -> int:
     """The number of features for each pair of tags and direction."""
-    return 1 + LONGEST + 4 * (n_tags + 1)
+    return 1 + FARTHEST + 4 * (n_tags + 1)
 
 
 class Ridge(NamedTuple):
@@ -127,11 +131,12 @@ class Ridge(NamedTuple):
         order = np.argsort(block, kind="stable")[np.count_nonzero(block < 0) :]
         columns, inverses = list[Ints](), list[Floats]()
         for cells in np.split(order, np.flatnonzero(np.diff(block[order])) + 1):
-            used, own = np.unique(features[cells], return_inverse=True)
-            own, k = own.reshape(-1, N_TEMPLATES), len(used)
-            together = np.bincount((own[:, :, None] * k + own[:, None]).ravel(), minlength=k * k)
+            used, places = np.unique(features[cells], return_inverse=True)
+            rows, k = places.reshape(-1, N_TEMPLATES), len(used)
+            pairs = rows[:, :, None] * k + rows[:, None]
+            products = np.bincount(pairs.ravel(), minlength=k * k).reshape(k, k)  # X'X
             columns.append(used)
-            inverses.append(np.asarray(np.linalg.inv(together.reshape(k, k) + penalty * np.eye(k))))
+            inverses.append(np.asarray(np.linalg.inv(products + penalty * np.eye(k))))
         return cls(columns, inverses)
 
     def solve(self, totals: Floats) -> Floats:
@@ -171,18 +176,21 @@ class Problem:
         settings: ConvexMstSettings,
     ) -> Problem:
         """Arguments as of `fit`."""
-        text = [np.asarray(words, dtype=np.int64) for words in tags]
+        all_words = [np.asarray(words, dtype=np.int64) for words in tags]
+        text = [words for words in all_words if len(words)]
+        matrices = [_of_arcs(matrix) for words, matrix in zip(all_words, potentials) if len(words)]
         features = np.concatenate(
-            [arc_features(words, n_tags).reshape(-1, N_TEMPLATES) for words in text if len(words)]
+            [arc_features(words, n_tags).reshape(-1, N_TEMPLATES) for words in text]
         )
-        flat = np.concatenate(
-            [_of_arcs(matrix).ravel() for words, matrix in zip(text, potentials) if len(words)]
+        sizes = np.array([len(words) + 1 for words in text])
+        return cls(
+            features,
+            np.concatenate([matrix.ravel() for matrix in matrices]),
+            settings.prior_weight,
+            sizes,
+            1 + 2 * (n_tags + 1) ** 2 * _block_size(n_tags),  # most of them never occur
+            Ridge.of(features, _block_size(n_tags), settings.ridge * (sizes - 1).sum()),
         )
-        sizes = np.array([len(words) + 1 for words in text if len(words)])
-        penalty = settings.ridge * (sizes - 1).sum()
-        regression = Ridge.of(features, _block_size(n_tags), penalty)
-        n_features = 1 + 2 * (n_tags + 1) ** 2 * _block_size(n_tags)  # most of them never occur
-        return cls(features, flat, settings.prior_weight, sizes, n_features, regression)
 
     @property
     def n_words(self) -> int:
@@ -209,10 +217,10 @@ class Problem:
         turn = self.regression.solve(change)
         curvature = self.n_words - 2 * arcs[trees].sum() + arcs @ arcs - change @ turn
         length = gap / max(gap, curvature) if gap > 0 else 0.0
-        moved = (1 - length) * arcs
-        moved[trees] += length
-        now = DescentState(moved, totals + length * change, weights + length * turn)
-        return now, DescentIteration(float(objective) / self.n_words, float(gap) / self.n_words)
+        mixture = (1 - length) * arcs
+        mixture[trees] += length
+        after = DescentState(mixture, totals + length * change, weights + length * turn)
+        return after, DescentIteration(float(objective) / self.n_words, float(gap) / self.n_words)
 
     def descent(self, state: DescentState) -> Floats:
         """Minus N times the gradient (C,) of the objective by y; meaningless where there is no arc."""

@@ -1,28 +1,28 @@
-"""HDP-DEP: a Bayesian dependency model with hidden subsymbols, under a corpus-wide share of rules.
+"""HDP-DEP: a Bayesian dependency model with hidden subsymbols, under a share of arcs that follow rules.
 
 Naseem, Chen, Barzilay & Johnson (2010), "Using universal linguistic knowledge to guide grammar
-induction", HDP-DEP. Each tag has hidden subsymbols, in principle infinitely many. A head is a tag
-with a subsymbol; given the side and whether it has no child there, one or more, it decides whether
-to stop, chooses a child's tag, and then the child's subsymbol; a tag with its subsymbol emits the
-word:
+induction". A head is a tag s with a hidden subsymbol z. In a context c (the side, and whether it has
+no child there yet, one, or more) it stops, or goes on to a child's tag s' and subsymbol z'; a tag
+with its subsymbol emits the word:
 
-    beta(tag) ~ GEM(1)                                subsymbols of a tag, by breaking a stick
-    subsymbols of a child's tag ~ DP(10, beta(tag))   for each tag, head, its subsymbol, side, valence
-    stop, child's tag, emitted word ~ Dirichlet(1)    likewise; words for each tag and subsymbol
+    beta_s ~ GEM(1)                     subsymbols of a tag, by breaking a stick
+    pi_szcs' ~ DP(10, beta_s')          subsymbols of a child's tag
+    theta_szc, stop_szc ~ Dirichlet(1)  the child's tag; stopping
+    phi_sz ~ Dirichlet(1)               the word
 
-Mean-field variational inference: q(trees and subsymbols) is found by exact inside-outside (`rivals.sums`), q of each
-distribution is a Dirichlet, beta a point, found together with the distributions that it is the base of; its density
-is that of the weights, not of the stick. The truncation of the stick is `subsymbols`. As in other teachers, the arcs
-of q have the potentials of the prior. Posterior regularisation: q is the distribution nearest to the posterior under
-which the expected share of arcs that follow a rule of the table is at least `share`. That is q(tree) exp(-multiplier
-* arcs without a rule), with one multiplier for the text, which parsing uses too. The rules are those of the table, by
-tags, and the root's arc counts like any other.
+Inference is mean-field: q(trees) q(beta) q(theta) q(pi) q(phi), where the q of distributions are
+Dirichlets (`HdpModel.after`) and q(beta) is a point (`best_betas`). q(trees) weighs each decision
+by exp(E log p) (`HdpModel.weights`) and is summed exactly (`sum_hidden`). The rules are a posterior
+constraint: q(trees) is the nearest distribution under which at least 80 % of the arcs are expected
+to follow a rule. By duality it is q(z) exp(-lambda * arcs of z without a rule), with one lambda for
+the text (`projected`), which parsing uses, too.
 
-From the paper: the model, the inference, the share of 80 %. From the authors' released program, whose settings are
-facts here: the concentrations 1 and 10, Dirichlet(1), three valences, 50 rounds, sentences of up to 10 words, a
-uniform start but for noise in the subsymbols, the multiplier in parsing. Ours: the multiplier is found to a tolerance
-instead of by five small gradient steps a round; fewer subsymbols than their 10, and fewer rounds, chosen on dev
-trees; trees of the most expected arcs instead of the most probable ones; ROOT chooses one child and emits nothing.
+From the authors' program are the concentrations, the valences, a uniform start with noise in the
+subsymbols, sentences of up to 10 words. Not as theirs: lambda is found to a tolerance instead of
+by five small gradient steps a round; 4 subsymbols and 10 rounds instead of 10 and 50, chosen on dev
+trees; the density of beta is that of the weights, not of the stick's breaks; trees are those of
+most expected right arcs, not the most probable ones; ROOT has one child and emits nothing; the
+arcs have the potentials of the rule table. Their rules that are special to English are not there.
 
 Letters: n words, N words of all sentences, T tags, K subsymbols, C contexts (heads with their
 subsymbol, side and valence, then ROOT), E emissions.
@@ -41,7 +41,20 @@ from msgspec import Meta
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.rivals.sums import ONE, TABLES, Cells, Z, add, at, summed
+from dynet_vdgi.rivals.sums import (
+    ONE,
+    Cells,
+    TreeSums,
+    Weights,
+    Z,
+    add,
+    arc_of,
+    at,
+    emission_of,
+    root_of,
+    stop_of,
+    summed,
+)
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.symbol_levels import coarse
 from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
@@ -70,8 +83,11 @@ MOST_MULTIPLIER = 30.0
 UNKNOWN = "?"
 """The tag of unknown symbols in rules."""
 
-FARTHEST = 8.0
+FARTHEST_BREAK = 8.0
 """The highest logit of a stick's break."""
+
+LBFGS_ITERATIONS, MOST_STEPS = 50, 50
+"""The most steps in the search for sticks, and for the multiplier."""
 
 
 logger = logging.getLogger("dynet_vdgi")
@@ -90,116 +106,91 @@ class HdpDepSettings(TeacherSettings, frozen=True, tag_field="kind", tag="hdp-de
     ] = 0.8
 
 
-class HiddenWeights(NamedTuple):
-    """Factors of decisions, which need not sum to 1; also expected counts of what they are the
-    factors of."""
-
-    root: Floats  # (T, K)
-    # (T, K, 2, 3, T, K): head, its subsymbol, side, valence, child, its; with not stopping
-    choose: Floats
-    stop: Floats  # (T, K, 2, 3): head, its subsymbol, side, valence
-    emit: Floats  # (E, K): a word that has a tag, its subsymbol
-
-
-ROOTS, ARCS, LINK, OPEN, CLOSED, N_PLANES = 0, 1, 4, 6, 8, 10
-"""Planes, whose rows are words with subsymbols: factors of the root, in row 0; of arcs, by valence;
-links of a head up to a child, first or later, whose own far side is missing; half-trees by head
-and farthest word (the row of its first subsymbol) that may get further children, of one child
-and of more; by side, those that have stopped."""
+LINK, OPEN, CLOSED, N_PLANES = 0, 2, 4, 6
+"""Planes of rows x rows: links of a head up to its first or a later child, whose far side is
+missing; half-trees by head and farthest word (the row of its first subsymbol) that may get further
+children, of one child and of more; by side, half-trees that have stopped."""
 
 
 @compiled
-def fill(cells: Cells, back: bool, tags: Ints, emitted: Ints, n_tags: int, n_subs: int) -> None:
-    """The factors of the root and of the arcs."""
-    n, size = len(tags), n_tags * n_subs
-    for dependent in range(n):
-        for b in range(n_subs):
-            row, symbol = dependent * n_subs + b, tags[dependent] * n_subs + b
-            emission = TABLES + size + 6 * size**2 + 6 * size + emitted[dependent] * n_subs + b
-            own = TABLES + symbol
-            add(cells, back, at(cells, ROOTS, 0, row), own, cells.potentials + dependent, emission)
-            for other in range(n * n_subs):
-                head = other // n_subs
-                if head == dependent:
-                    continue
-                potential = cells.potentials + (head + 1) * n + dependent
-                its = tags[head] * n_subs + other % n_subs
-                for valence in range(N_VALENCES):
-                    context = (its * 2 + int(dependent > head)) * N_VALENCES + valence
-                    own = TABLES + size + context * size + symbol
-                    add(
-                        cells, back, at(cells, ARCS + valence, other, row), own, potential, emission
-                    )
-
-
-@compiled
-def half(
-    cells: Cells, back: bool, phase: int, tags: Ints, n_tags: int, k: int, head: int, far: int
-) -> None:
-    """The half-tree of a head that reaches to another word, and the link to that word; k:
-    subsymbols."""
+def link(cells: Cells, back: bool, row: int, far: int, k: int) -> None:
+    """Links of a head to the subsymbols of a word; k: subsymbols."""
+    head = row // k
     step, side = (1, RIGHT) if far > head else (-1, LEFT)
-    inner, outer = CLOSED + 1 - side, CLOSED + side
-    stops = TABLES + n_tags * k + 6 * (n_tags * k) ** 2
-    for row in range(head * k, head * k + k):
-        for later in range(2 if phase == 2 else 0):
-            stop = stops + ((tags[head] * k + row % k) * 2 + side) * N_VALENCES + later + 1
-            add(
-                cells,
-                back,
-                at(cells, outer, row, far * k),
-                at(cells, OPEN + later, row, far * k),
-                stop,
-                ONE,
-            )
-        for b in range(k if phase < 2 else 0):
-            if phase == 0:
-                child = far * k + b
-                near = at(cells, inner, child, (head + step) * k)
-                add(
-                    cells, back, at(cells, LINK, row, child), at(cells, ARCS, row, child), near, ONE
+    inner = CLOSED + 1 - side
+    for child in range(far * k, far * k + k):
+        near = at(cells, inner, child, (head + step) * k)
+        add(cells, back, at(cells, LINK, row, child), arc_of(cells, 0, row, child), near, ONE)
+        for m in range(head + step, far, step):
+            near = at(cells, inner, child, (m + step) * k)
+            for later in range(2):
+                half, arc = (
+                    at(cells, OPEN + later, row, m * k),
+                    arc_of(cells, 1 + later, row, child),
                 )
-                for m in range(head + step, far, step):
-                    near = at(cells, inner, child, (m + step) * k)
-                    for later in range(2):
-                        arc, opened = (
-                            at(cells, ARCS + 1 + later, row, child),
-                            at(cells, OPEN + later, row, m * k),
-                        )
-                        add(cells, back, at(cells, LINK + 1, row, child), opened, near, arc)
-            else:
-                for m in range(head + step, far + step, step):
-                    end = at(cells, outer, m * k + b, far * k)
-                    for later in range(2):
-                        linked = at(cells, LINK + later, row, m * k + b)
-                        add(cells, back, at(cells, OPEN + later, row, far * k), linked, end, ONE)
+                add(cells, back, at(cells, LINK + 1, row, child), half, near, arc)
 
 
 @compiled
-def sum_hidden(cells: Cells, back: bool, tags: Ints, emitted: Ints, n_tags: int, k: int) -> None:
-    """The sweep: the factors, phases of spans of each width, and the roots; k: subsymbols."""
-    n = len(tags)
-    for count in range(3 * n + 1):
-        step = 3 * n - count if back else count
+def extend(cells: Cells, back: bool, row: int, far: int, k: int) -> None:
+    """Half-trees of a head that reach to a word: links, and the far sides of their children."""
+    head = row // k
+    step, side = (1, RIGHT) if far > head else (-1, LEFT)
+    for m in range(head + step, far + step, step):
+        for child in range(m * k, m * k + k):
+            end = at(cells, CLOSED + side, child, far * k)
+            for later in range(2):
+                linked = at(cells, LINK + later, row, child)
+                add(cells, back, at(cells, OPEN + later, row, far * k), linked, end, ONE)
+
+
+@compiled
+def close(cells: Cells, back: bool, row: int, far: int, k: int) -> None:
+    """Half-trees that have stopped; each left one is multiplied by its word's emission."""
+    head = row // k
+    if far == head:
+        left, right = (
+            at(cells, CLOSED + LEFT, row, far * k),
+            at(cells, CLOSED + RIGHT, row, far * k),
+        )
+        add(cells, back, left, stop_of(cells, LEFT, 0, row), emission_of(cells, row), ONE)
+        add(cells, back, right, stop_of(cells, RIGHT, 0, row), ONE, ONE)
+        return
+    side, emission = (RIGHT, ONE) if far > head else (LEFT, emission_of(cells, row))
+    for later in range(2):
+        stop, half = stop_of(cells, side, 1 + later, row), at(cells, OPEN + later, row, far * k)
+        add(cells, back, at(cells, CLOSED + side, row, far * k), half, stop, emission)
+
+
+@compiled
+def sum_roots(cells: Cells, back: bool, n: int, k: int) -> None:
+    """Whole trees."""
+    for row in range(n * k):
+        left, right = at(cells, CLOSED + LEFT, row, 0), at(cells, CLOSED + RIGHT, row, (n - 1) * k)
+        add(cells, back, Z, root_of(cells, row), left, right)
+
+
+@compiled
+def sum_hidden(cells: Cells, back: bool, n: int, k: int) -> None:
+    """The sweep: three phases for half-trees of each width, then the roots; k: subsymbols."""
+    if back:
+        sum_roots(cells, back, n, k)
+    for count in range(3 * n):
+        step = 3 * n - 1 - count if back else count
         width, phase = step // 3, step % 3
-        if step == 0:
-            fill(cells, back, tags, emitted, n_tags, k)
-        for i in range(n - width if width else 0):
-            half(cells, back, phase, tags, n_tags, k, i, i + width)
-            half(cells, back, phase, tags, n_tags, k, i + width, i)
         for row in range(n * k):
-            word = row // k
-            if step == 1:
-                for side in range(2):
-                    stop = TABLES + n_tags * k + 6 * (n_tags * k) ** 2
-                    stop += ((tags[word] * k + row % k) * 2 + side) * N_VALENCES
-                    add(cells, back, at(cells, CLOSED + side, row, word * k), stop, ONE, ONE)
-            elif width == n:
-                left, right = (
-                    at(cells, CLOSED + LEFT, row, 0),
-                    at(cells, CLOSED + RIGHT, row, (n - 1) * k),
-                )
-                add(cells, back, Z, at(cells, ROOTS, 0, row), left, right)
+            for side in range(2 if width else 1):
+                far = row // k + (width if side == RIGHT else -width)
+                if not 0 <= far < n:
+                    continue
+                if phase == 2:
+                    close(cells, back, row, far, k)
+                elif phase == 1 and width:
+                    extend(cells, back, row, far, k)
+                elif width:
+                    link(cells, back, row, far, k)
+    if not back:
+        sum_roots(cells, back, n, k)
 
 
 SUM_HIDDEN = Kernel(sum_hidden, "the HDP-DEP teacher")
@@ -232,15 +223,6 @@ class EmittedWords(NamedTuple):
         ]
 
 
-class Expected(NamedTuple):
-    """Expectations over a text's trees under weights."""
-
-    counts: HiddenWeights
-    log_z: float  # sum over sentences, in nats
-    without: float  # arcs that follow no rule
-    arcs: Floats  # how probable each arc is, laid out as the potentials
-
-
 class HiddenText(NamedTuple):
     """The text to learn from."""
 
@@ -252,27 +234,15 @@ class HiddenText(NamedTuple):
     def n_words(self) -> int:
         return len(self.packed.tags)
 
-    def expected(self, weights: HiddenWeights, multiplier: float) -> Expected:
+    def expected(self, weights: Weights, multiplier: float) -> TreeSums:
         """Expectations with a factor exp(-multiplier) for each arc that follows no rule."""
         potentials = np.where(self.follows, 1.0, np.exp(-multiplier)) * self.packed.potentials
-        text, words = self.packed._replace(potentials=potentials), (self.packed.tags, self.emitted)
-        k = weights.root.shape[1]
-        found = summed(
-            SUM_HIDDEN,
-            weights,
-            text,
-            words,
-            weights.root.shape,
-            planes=N_PLANES,
-            rows=k,
-            work=60 * k**2,
-        )
-        return Expected(
-            HiddenWeights(*found.counts),
-            found.log_z,
-            float(found.arcs[~self.follows].sum()),
-            found.arcs,
-        )
+        text, k = self.packed._replace(potentials=potentials), weights.root.shape[1]
+        return summed(SUM_HIDDEN, weights, text, self.emitted, k, n_planes=N_PLANES, work=60 * k**2)
+
+    def share_without(self, sums: TreeSums) -> float:
+        """The share of arcs that are expected to follow no rule."""
+        return float(sums.arcs[~self.follows].sum()) / self.n_words
 
 
 class HdpIteration(NamedTuple):
@@ -311,7 +281,7 @@ class HdpModel:
             lexicon,
         )
 
-    def after(self, counts: HiddenWeights) -> HdpModel:
+    def after(self, counts: Weights) -> HdpModel:
         """The model that maximises the bound for these expected counts of trees."""
         going, subs = _by_context(counts)
         betas = best_betas(subs, self.betas)
@@ -320,7 +290,7 @@ class HdpModel:
         emit = SMOOTHING + counts.emit
         return HdpModel(stop, tags, CONCENTRATION * betas + subs, emit, betas, self.lexicon)
 
-    def weights(self) -> HiddenWeights:
+    def weights(self) -> Weights:
         """Factors exp(E log p) of trees under q."""
         n_tags, n_subs = self.betas.shape
         stop, going = np.moveaxis(np.exp(_expected_logs(self.stop)), -1, 0)
@@ -328,7 +298,7 @@ class HdpModel:
         shape = (n_tags, n_subs, 2, N_VALENCES)
         choose = (going[:, None, None] * children[:-1]).reshape(*shape, n_tags, n_subs)
         logs = _digamma(self.emit) - _digamma(self._emitted())[self.lexicon.tags]
-        return HiddenWeights(children[-1].copy(), choose, stop.reshape(shape), np.exp(logs))
+        return Weights(children[-1].copy(), choose, stop.reshape(shape), np.exp(logs))
 
     def _emitted(self) -> Floats:
         """Pseudo-counts of all words (T, K)."""
@@ -348,7 +318,7 @@ def _expected_logs(pseudo: Floats) -> Floats:
     return _digamma(pseudo) - _digamma(pseudo.sum(axis=-1, keepdims=True))
 
 
-def _by_context(counts: HiddenWeights) -> tuple[Floats, Floats]:
+def _by_context(counts: Weights) -> tuple[Floats, Floats]:
     """How often each context but ROOT goes on (C - 1,), and children by context, tag, subsymbol (C,
     T, K)."""
     n_tags, n_subs = counts.root.shape
@@ -369,7 +339,7 @@ def _rest(betas: Floats) -> Floats:
 
 
 def _broken(logits: Floats) -> Floats:
-    """HiddenWeights (T, K) of sticks broken at these logits (T, K - 1)."""
+    """Weights (T, K) of sticks broken at these logits (T, K - 1)."""
     breaks = 1 / (1 + np.exp(-logits))
     one = np.ones((len(logits), 1))
     return np.concatenate([breaks, one], 1) * np.cumprod(np.concatenate([one, 1 - breaks], 1), 1)
@@ -391,51 +361,54 @@ def best_betas(counts: Floats, betas: Floats) -> Floats:
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         logits = flat.reshape(n_tags, n_subs - 1)
-        own = _broken(logits)
-        prior = CONCENTRATION * own
-        value = (gammaln(prior + seen) - gammaln(prior)).sum() + log_gem(own)
+        new = _broken(logits)
+        prior = CONCENTRATION * new
+        value = (gammaln(prior + seen) - gammaln(prior)).sum() + log_gem(new)
         # d / d log beta
-        gradients = CONCENTRATION * (_digamma(prior + seen) - _digamma(prior)).sum(axis=0) * own
+        gradients = CONCENTRATION * (_digamma(prior + seen) - _digamma(prior)).sum(axis=0) * new
         breaks = 1 / (1 + np.exp(-logits))
         later = np.cumsum(gradients[:, ::-1], axis=1)[:, ::-1][:, 1:]
         by_density = breaks * (np.arange(n_subs - 2, -1, -1) + 1 - STICK)
         return -value, -((1 - breaks) * gradients[:, :-1] - breaks * later + by_density).ravel()
 
     logits = np.log(betas[:, :-1]) - np.log(_rest(betas)[:, 1:])
-    bounds = [(-FARTHEST, FARTHEST)] * logits.size
-    start = np.clip(logits.ravel(), -FARTHEST, FARTHEST)
-    found = minimize(
-        loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 50}
+    result = minimize(
+        loss,
+        np.clip(logits.ravel(), -FARTHEST_BREAK, FARTHEST_BREAK),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-FARTHEST_BREAK, FARTHEST_BREAK)] * logits.size,
+        options={"maxiter": LBFGS_ITERATIONS},
     )
-    return _broken(found.x.reshape(logits.shape))
+    return _broken(result.x.reshape(logits.shape))
 
 
 def projected(
-    text: HiddenText, weights: HiddenWeights, share: float, start: float
-) -> tuple[float, Expected]:
-    """The least multiplier with which this share of arcs follows rules, and the expectations under
-    it.
+    text: HiddenText, weights: Weights, share: float, start: float
+) -> tuple[float, TreeSums]:
+    """The least multiplier with which this share of arcs follows rules, and the sums under it.
 
     The search begins at `start`. If there is none, it is MOST_MULTIPLIER. The logit of the share is
-    nearly straight, so secants find it.
+    nearly straight, so secants lead to it.
     """
     most = 1 - share
-    # too many arcs break the rules at the first, or it is below 0
+    # the multiplier lies between: too many arcs break the rules at the first, or it is below 0
     low, high = -1.0, MOST_MULTIPLIER + 1
-    at, slope, last = start, -1.0, (0.0, 0.0)
-    for step in range(50):
-        expected = text.expected(weights, at)
-        broken = expected.without / text.n_words
-        if abs(broken - most) <= TOLERANCE or at == (MOST_MULTIPLIER if broken > most else 0.0):
+    multiplier, slope, before = start, -1.0, (0.0, 0.0)
+    for step in range(MOST_STEPS):
+        sums = text.expected(weights, multiplier)
+        broken = text.share_without(sums)
+        bound = MOST_MULTIPLIER if broken > most else 0.0
+        if abs(broken - most) <= TOLERANCE or multiplier == bound:
             break
-        low, high = (at, high) if broken > most else (low, at)
+        low, high = (multiplier, high) if broken > most else (low, multiplier)
         logit = _logit(broken)
-        if step and abs(at - last[0]) > 1e-9:
-            slope = min((logit - last[1]) / (at - last[0]), -0.05)
-        last = (at, logit)
-        found = min(max(at + (_logit(most) - logit) / slope, 0.0), MOST_MULTIPLIER)
-        at = found if low < found < high else (max(low, 0.0) + high) / 2
-    return at, expected
+        if step and abs(multiplier - before[0]) > 1e-9:
+            slope = min((logit - before[1]) / (multiplier - before[0]), -0.05)
+        before = (multiplier, logit)
+        secant = min(max(multiplier + (_logit(most) - logit) / slope, 0.0), MOST_MULTIPLIER)
+        multiplier = secant if low < secant < high else (max(low, 0.0) + high) / 2
+    return multiplier, sums
 
 
 def _logit(share: float) -> float:
@@ -447,9 +420,9 @@ def fit(text: HiddenText, model: HdpModel, share: float, iterations: int) -> Hdp
     """The model that variational inference finds from a start; `share` 0: no constraint."""
     multiplier, log = 0.0, list[HdpIteration]()
     for _ in progress.over(range(iterations), "iterations of variational inference"):
-        multiplier, expected = projected(text, model.weights(), share, multiplier)
-        log.append(HdpIteration(expected.log_z, 1 - expected.without / text.n_words, multiplier))
-        model = model.after(expected.counts)
+        multiplier, sums = projected(text, model.weights(), share, multiplier)
+        log.append(HdpIteration(sums.log_z, 1 - text.share_without(sums), multiplier))
+        model = model.after(sums.counts)
     return replace(model, multiplier=multiplier, log=tuple(log))
 
 

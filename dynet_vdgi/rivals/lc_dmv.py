@@ -1,26 +1,31 @@
-"""LC-DMV (Noji, Miyao & Johnson 2016): a dependency model with features, over trees that need no
-deep stack.
+"""LC-DMV: a dependency model with features, over trees that a left-corner parser reads in shallow
+stacks.
 
-"Using left-corner parsing to encode universal structural constraints in grammar induction". The
-model is that of `dmv` with one distribution `choose` for first and later children. Each
-distribution is log-linear in features of the tags and of two classes of them, nouns and verbs (as
-in Berg-Kirkpatrick et al. 2010, "Painless unsupervised learning with features"). L-BFGS maximises
-the likelihood of the text, from weights of 0 on, so nothing is random. As in the authors' code
-there is no penalty on the weights.
+Noji, Miyao & Johnson (2016), "Using left-corner parsing to encode universal structural constraints
+in grammar induction". Their model of a tree z over tags x is p(z, x) = p_DMV(z, x) f(z):
 
-The likelihood is summed over the trees that a left-corner parser reads with one thing on its stack,
-where a centre-embedded chunk of up to C words counts for nothing. Such a parser joins what it reads
-as soon as it can, so that its stack grows in centre-embedding only (Noji & Miyao 2014, "Left-corner
-transitions for dependency parsing"). In terms of trees, what may have more than C words:
+* p_DMV is that of `unsupervised.dmv_model` with one distribution of children for all valences. Each
+  distribution is log-linear, p(c | h, side) ~ exp(w . features(c, h, side)), as in Berg-Kirkpatrick
+  et al. (2010), "Painless unsupervised learning with features". `SharedFeatures` has the features:
+  tags of head and child, two classes of tags (nouns; verbs) for either, with and without the side.
+* f(z) is 1 for trees that their parser reads with one thing on its stack (their depth 1), where an
+  embedded chunk of up to C words counts for nothing (their C = 3), else 0.
+* Their constraint that function words are leaves is the rule table `lc-dmv`, as potentials.
 
-* of the left dependents of a word, the outermost one; the others stand between what was read before and the
-  word, and are embedded;
-* if something to the left of a word is its head, all of its left dependents are embedded, and so is the word
-  with all of its right dependents but the last.
+L-BFGS maximises sum over x of log(sum over z of p(z, x)) from w = 0 on, so nothing is random. New
+sentences are parsed without f, by the tree of most expected right arcs.
 
-The authors' constraint that function words have no dependents, like all other knowledge of arcs,
-comes from the rule table, as potentials. The bound holds in learning only; new sentences are parsed
-without it.
+Not as theirs: chart items. They compile the parser's shift, scan, predict and compose steps into
+items, one set a level of the stack. With one level it can be said of trees (`sum_bounded`): the
+parser joins what it reads as soon as it can, so its stack grows in centre-embedding only, and these
+may have no more than C words:
+
+* all left dependents of a word but the outermost, which stand between what was read before and the
+  word;
+* if something to the left of a word is its head: all of its left dependents, and what of the word
+  stands before its last right dependent.
+
+Deeper stacks and their other constraints (length of arcs, the root's tag) are not there.
 
 Letters: n words, T tags, C words of a chunk, F features.
 """
@@ -36,7 +41,7 @@ from msgspec import Meta
 
 from dynet_vdgi.conllu.penn import UPOS
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.rivals.sums import ONE, TABLES, Cells, Z, add, at, summed
+from dynet_vdgi.rivals.sums import ONE, Cells, Weights, Z, add, arc_of, at, root_of, stop_of, summed
 from dynet_vdgi.rule_tables.symbol_levels import coarse
 from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
 from dynet_vdgi.system.array_types import Floats, Ints
@@ -62,116 +67,90 @@ class LcDmvSettings(TeacherSettings, frozen=True, tag_field="kind", tag="lc-dmv"
     chunk: Annotated[int, Meta(ge=1, description="longest embedded chunk, in words")] = 3
 
 
-ROOTS, ARCS = 0, 1
-"""Planes of factors: of the root, in row 0; of arcs from head to dependent, first and later ones."""
+LEFT_LINK, RIGHT_LINK, TAIL_LINK = range(3)
+"""Planes of links from a head to its outermost child, whose far side is missing."""
 
-RIGHT_LINK, TAIL_LINK, LEFT_LINK, WIDE, EMBEDDED, AHEAD, TAIL = range(3, 10)
+LEFT_HALF, EMBEDDED_HALF, RIGHT_HALF, TAIL_HALF = range(3, 7)
+"""Planes of half-trees by head and farthest word. All left children of an embedded one are embedded;
+a tail's head has its own head to its left."""
 
-CLOSED = 10 - WIDE
-"""Planes of half-trees by head and farthest word, `tail` if the head's head is to its left. Links
-are up to the outermost child, whose far side is missing. WIDE and EMBEDDED are to the left, the
-latter if all children are embedded; AHEAD and TAIL to the right. These four may get further
-children; with CLOSED they have stopped."""
+STOPPED = 4
+"""Added to the plane of half-trees: those that have stopped."""
 
-WHOLE = 14
+WHOLE = 11
 """The first of C planes: trees by first and last word, whose top is so many words after the first."""
-
-
-@compiled
-def fill(cells: Cells, back: bool, tags: Ints, n_tags: int) -> None:
-    """The factors of the root and of the arcs."""
-    n = len(tags)
-    for child in range(n):
-        potential = cells.potentials + child
-        add(cells, back, at(cells, ROOTS, 0, child), TABLES + tags[child], potential, ONE)
-        for head in range(n):
-            if head != child:
-                potential = cells.potentials + (head + 1) * n + child
-                for valence in range(2):
-                    row = (tags[head] * 2 + int(child > head)) * 2 + valence
-                    factor = TABLES + n_tags + row * n_tags + tags[child]
-                    add(cells, back, at(cells, ARCS + valence, head, child), factor, potential, ONE)
 
 
 @compiled
 def link(cells: Cells, back: bool, i: int, j: int, chunk: int) -> None:
     """The links between words i and j, and left halves of j that reach to i with embedded children."""
     for e in range(i, j):
-        near, arc = at(cells, EMBEDDED, j, e + 1), at(cells, ARCS + int(e + 1 < j), j, i)
-        add(cells, back, at(cells, LEFT_LINK, j, i), at(cells, CLOSED + AHEAD, i, e), near, arc)
-        own, arc = at(cells, AHEAD, i, e), at(cells, ARCS + int(e > i), i, j)
-        far = at(cells, CLOSED + EMBEDDED, j, e + 1)
-        add(cells, back, at(cells, RIGHT_LINK, i, j), own, far, arc)
+        has_left, has_right = int(e + 1 < j), int(e > i)
+        near = at(cells, EMBEDDED_HALF, j, e + 1)
+        closed = at(cells, STOPPED + RIGHT_HALF, i, e)
+        add(cells, back, at(cells, LEFT_LINK, j, i), closed, near, arc_of(cells, has_left, j, i))
+        half, arc = at(cells, RIGHT_HALF, i, e), arc_of(cells, has_right, i, j)
+        closed = at(cells, STOPPED + EMBEDDED_HALF, j, e + 1)
+        add(cells, back, at(cells, RIGHT_LINK, i, j), half, closed, arc)
         if e - i < chunk:
-            add(cells, back, at(cells, TAIL_LINK, i, j), own, far, arc)
+            add(cells, back, at(cells, TAIL_LINK, i, j), half, closed, arc)
             for child in range(i, e + 1):
-                arc, whole = (
-                    at(cells, ARCS + int(e + 1 < j), j, child),
-                    at(cells, WHOLE + child - i, i, e),
-                )
-                add(cells, back, at(cells, EMBEDDED, j, i), whole, near, arc)
+                whole, arc = at(cells, WHOLE + child - i, i, e), arc_of(cells, has_left, j, child)
+                add(cells, back, at(cells, EMBEDDED_HALF, j, i), whole, near, arc)
 
 
 @compiled
 def extend(cells: Cells, back: bool, i: int, j: int) -> None:
     """Half-trees between words i and j, whose outermost child's far side is added."""
     if i == j:
-        for plane in range(WIDE, TAIL + 1):
+        for plane in range(LEFT_HALF, TAIL_HALF + 1):
             add(cells, back, at(cells, plane, i, i), ONE, ONE, ONE)
     for child in range(i, j):
-        far = at(cells, CLOSED + WIDE, child, i)
-        add(cells, back, at(cells, WIDE, j, i), at(cells, LEFT_LINK, j, child), far, ONE)
-        far = at(cells, CLOSED + TAIL, child + 1, j)
-        add(cells, back, at(cells, AHEAD, i, j), at(cells, RIGHT_LINK, i, child + 1), far, ONE)
-        add(cells, back, at(cells, TAIL, i, j), at(cells, TAIL_LINK, i, child + 1), far, ONE)
+        far = at(cells, STOPPED + LEFT_HALF, child, i)
+        add(cells, back, at(cells, LEFT_HALF, j, i), at(cells, LEFT_LINK, j, child), far, ONE)
+        far, last = at(cells, STOPPED + TAIL_HALF, child + 1, j), child + 1
+        add(cells, back, at(cells, RIGHT_HALF, i, j), at(cells, RIGHT_LINK, i, last), far, ONE)
+        add(cells, back, at(cells, TAIL_HALF, i, j), at(cells, TAIL_LINK, i, last), far, ONE)
 
 
 @compiled
-def close(cells: Cells, back: bool, tags: Ints, n_tags: int, i: int, j: int) -> None:
+def close(cells: Cells, back: bool, i: int, j: int) -> None:
     """Half-trees between words i and j that have stopped."""
-    stops = TABLES + n_tags + 4 * n_tags**2
-    for plane in range(WIDE, TAIL + 1):
-        side = LEFT if plane < AHEAD else RIGHT
-        head, far = (j, i) if side == LEFT else (i, j)
-        stop = stops + (tags[head] * 2 + side) * 2 + int(i < j)
-        add(
-            cells,
-            back,
-            at(cells, CLOSED + plane, head, far),
-            at(cells, plane, head, far),
-            stop,
-            ONE,
-        )
+    for plane in range(LEFT_HALF, TAIL_HALF + 1):
+        side, head, far = RIGHT, i, j
+        if plane < RIGHT_HALF:
+            side, head, far = LEFT, j, i
+        stop, target = stop_of(cells, side, int(i < j), head), at(cells, STOPPED + plane, head, far)
+        add(cells, back, target, at(cells, plane, head, far), stop, ONE)
 
 
 @compiled
-def sum_bounded(cells: Cells, back: bool, tags: Ints, n_tags: int, chunk: int) -> None:
-    """The sweep: the factors, phases of spans of each width, and the roots."""
-    n = len(tags)
-    for k in range(4 * n + 2):
-        step = 4 * n + 1 - k if back else k
-        width, phase = (step - 1) // 4, (step - 1) % 4
-        if step == 0:
-            fill(cells, back, tags, n_tags)
-            continue
+def join(cells: Cells, back: bool, i: int, j: int, n: int, chunk: int) -> None:
+    """Whole trees between words i and j, of a chunk or of the sentence."""
+    for head in range(i, j + 1):
+        left = at(cells, STOPPED + LEFT_HALF, head, i)
+        right = at(cells, STOPPED + RIGHT_HALF, head, j)
+        if j - i == n - 1:
+            add(cells, back, Z, root_of(cells, head), left, right)
+        if j - i < chunk:
+            add(cells, back, at(cells, WHOLE + head - i, i, j), left, right, ONE)
+
+
+@compiled
+def sum_bounded(cells: Cells, back: bool, n: int, chunk: int) -> None:
+    """The sweep: four phases for spans of each width."""
+    for k in range(4 * n):
+        step = 4 * n - 1 - k if back else k
+        width, phase = step // 4, step % 4
         for i in range(n - width):
-            j = i + width
             if phase == 0:
-                link(cells, back, i, j, chunk)
+                link(cells, back, i, i + width, chunk)
             elif phase == 1:
-                extend(cells, back, i, j)
+                extend(cells, back, i, i + width)
             elif phase == 2:
-                close(cells, back, tags, n_tags, i, j)
-            elif width < chunk:
-                for head in range(i, j + 1):
-                    left, right = (
-                        at(cells, CLOSED + WIDE, head, i),
-                        at(cells, CLOSED + AHEAD, head, j),
-                    )
-                    add(cells, back, at(cells, WHOLE + head - i, i, j), left, right, ONE)
-        for root in range(n if width == n else 0):
-            left, right = at(cells, CLOSED + WIDE, root, 0), at(cells, CLOSED + AHEAD, root, n - 1)
-            add(cells, back, Z, at(cells, ROOTS, 0, root), left, right)
+                close(cells, back, i, i + width)
+            else:
+                join(cells, back, i, i + width, n, chunk)
 
 
 SUM_BOUNDED = Kernel(sum_bounded, "the left-corner teacher")
@@ -269,10 +248,16 @@ class LbfgsStep(NamedTuple):
 
 def expected_counts(model: DmvModel, text: Packed, chunk: int) -> tuple[Counts, float]:
     """Expected counts over trees within the bound, and the sum of the sentences' log Z in nats."""
-    longest = int(np.diff(text.first).max(initial=0))
-    more, planes = (len(model.root), chunk), WHOLE + min(chunk, longest)
-    found = summed(SUM_BOUNDED, model.factors(), text, (text.tags,), more, planes=planes)
-    return Counts(*found.counts), found.log_z
+    root, choose, stop = model.factors()
+    no_words = np.ones((1, 1)), np.zeros(len(text.tags), np.int64)
+    weights = Weights(root[:, None], choose[:, None, ..., None], stop[:, None], no_words[0])
+    n_planes = WHOLE + min(chunk, int(np.diff(text.first).max(initial=0)))
+    sums = summed(SUM_BOUNDED, weights, text, no_words[1], chunk, n_planes=n_planes, work=40)
+    root, choose, stop = (
+        counts.reshape(parameters.shape)
+        for counts, parameters in zip(sums.counts, (root, choose, stop))
+    )
+    return Counts(root, choose, stop), sums.log_z
 
 
 class LcDmv(SymbolTeacher[DmvModel]):

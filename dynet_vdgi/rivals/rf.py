@@ -1,21 +1,28 @@
-"""RF: a parser that counts the tags around its own actions, after Rasooli & Faili (2012).
+"""RF: a parser that counts the tags around its own actions.
 
-"Fast unsupervised dependency parsing with arc-standard transitions". That paper was not available. This follows the
-account of it by Li et al. (2019): arc-standard actions, counts of tags without words, sentences from short to long
-("baby steps", Spitkovsky et al. 2009), and two heuristics, which are the rule table `rf-h1-h2`: H1, the last
-verb is hardly ever reduced, so it is the root; H2, verbs are hardly dependents of nouns and adjectives, nor
-adjectives the heads of nouns. The rest follows a paper that both build on, Daume (2009), "Unsupervised search-based
-structured prediction": the parser predicts its own input, starts from random decisions, and learns by counting in its
-own parses, those of all passes (as in DAgger, Ross et al. 2011, "A reduction of imitation learning to no-regret
-online learning"). The features of a state, smoothing and the beam are ours.
+Rasooli & Faili (2012), "Fast unsupervised dependency parsing with arc-standard transitions". That
+paper was not available; this follows the account of it by Li et al. (2019). An arc-standard
+derivation of actions a_1 ... a_2n-1 builds a tree and its tags x. With the tags `below` and `top`
+of the upper two words on the stack
 
-The model is generative: given the tags of the two words on top of the stack, it chooses whether to
-shift or to reduce, the side of a reduction, and the tag of a shifted word. Derivations are as in
-`paper.transitions`. All derivations in a beam have read equally many words; between two shifts a
-beam is also searched for reductions. The potentials of a rule table are factors of the arcs. The
-potential of the root would come too late for a beam, so at each reduction a derivation's score
-changes with the best root that is still possible. Time is linear in the words for stacks of bounded
-depth.
+    p(x, a) = product over the actions of  p(reduce or shift | below, top)
+                                           p(side | below, top), if it reduces
+                                           p(tag of the word | below, top), if it shifts
+
+The probabilities are smoothed relative counts (`smoothed`). Learning counts actions in the
+parser's own parses, from random decisions on (`random_start`), in passes over sentences of up to a
+length that grows: their "baby steps" (`RasooliFaili`). Their two heuristics are the rule table
+`rf-h1-h2`: H1, the last verb is reduced with 1e-10 of its probability, so it is the root; H2, arcs
+from noun to verb, from adjective to verb and from adjective to noun have a tenth of theirs. RF is
+the same under the table `none`.
+
+What Li et al. do not say is ours: the features above; counts of all passes together, as in Daume
+(2009), "Unsupervised search-based structured prediction", whom both papers follow; smoothing; a
+beam of K derivations instead of the best one, each of which counts by its share of the beam's
+probability. A rule table gives factors of arcs. That of the root would come too late for a beam, so
+at each reduction a derivation's score changes with the best root that is still possible. All
+derivations of a beam have read equally many words. Time is linear in the words for stacks of
+bounded depth.
 
 Letters: n words, T tags, K derivations of a beam; words are 0..n-1 here; tag T says that there is
 no word.
@@ -65,9 +72,9 @@ class Beam(NamedTuple):
 class BeamRoom(NamedTuple):
     """The kernel's workspace for K derivations of sentences of up to n words."""
 
-    now: Beam
-    other: Beam
-    found: Beam
+    current: Beam
+    reduced: Beam
+    shifted: Beam
     later: Floats  # (n + 1,), the best root potential from a word on
     weights: Floats  # (K,)
     stack: Ints  # (n,)
@@ -102,14 +109,14 @@ def add(beam: Beam, score: float, source: Beam, row: int, action: int, word: int
         if beam.score[place] >= score:
             return
     length = source.length[row]
-    kept = source.depth[row] - (0 if action == SHIFT else 1 if action == WAIT else 2)
-    for k in range(kept):
+    depth = source.depth[row] - (0 if action == SHIFT else 1 if action == WAIT else 2)
+    for k in range(depth):
         beam.stack[place, k] = source.stack[row, k]
-    beam.stack[place, kept] = word
+    beam.stack[place, depth] = word
     for k in range(length):
         beam.actions[place, k] = source.actions[row, k]
     beam.actions[place, length] = action
-    beam.score[place], beam.depth[place] = score, kept + 1
+    beam.score[place], beam.depth[place] = score, depth + 1
     beam.length[place] = length if action == WAIT else length + 1
 
 
@@ -173,21 +180,21 @@ def search(tags: Ints, potentials: Floats, tables: Tables, room: BeamRoom) -> Be
     later[n] = -np.inf
     for word in range(n - 1, -1, -1):
         later[word] = max(later[word + 1], roots[word])
-    now, other, found = room.now, room.other, room.found
-    now.size[0], now.score[0], now.depth[0], now.length[0] = 1, later[0], 0, 0
+    current, reduced, shifted = room.current, room.reduced, room.shifted
+    current.size[0], current.score[0], current.depth[0], current.length[0] = 1, later[0], 0, 0
     for read in range(n):
-        found.size[0] = 0
-        while now.size[0] > 0:
-            shift_all(now, found, tags, tables, read)
-            other.size[0] = 0
-            reduce_all(now, other, tags, potentials, later, tables, read)
-            now, other = other, now
-        now, found = found, now
+        shifted.size[0] = 0
+        while current.size[0] > 0:
+            shift_all(current, shifted, tags, tables, read)
+            reduced.size[0] = 0
+            reduce_all(current, reduced, tags, potentials, later, tables, read)
+            current, reduced = reduced, current
+        current, shifted = shifted, current
     for _ in range(n - 1):
-        found.size[0] = 0
-        reduce_all(now, found, tags, potentials, later, tables, n)
-        now, found = found, now
-    return now
+        reduced.size[0] = 0
+        reduce_all(current, reduced, tags, potentials, later, tables, n)
+        current, reduced = reduced, current
+    return current
 
 
 @compiled
@@ -256,7 +263,7 @@ class RfSettings(TeacherSettings, frozen=True, tag_field="kind", tag="rf"):
         int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")
     ] = 15
     iterations: Annotated[int, Meta(ge=1, description="passes, each with longer sentences")] = 15
-    beam: Annotated[int, Meta(ge=1, description="derivations that are kept at a word")] = 8
+    beam: Annotated[int, Meta(ge=1, description="derivations that are depth at a word")] = 8
     smoothing: Annotated[
         float, Meta(gt=0, description="pseudo-counts from the shorter context")
     ] = 1.0
@@ -287,13 +294,14 @@ def smoothed(counts: Tables, smoothing: float) -> Tables:
 
     `smoothing`: pseudo-counts that come from the shorter context.
     """
-    found = []
-    for array in counts:
-        longer: Floats = np.full(array.shape[-1], 1 / array.shape[-1])
-        for known in (array.sum(axis=(0, 1)), array.sum(axis=0), array):
-            longer = normalised(known + smoothing * longer)
-        found.append(np.log(longer))
-    return Tables(*found)
+    return Tables(*(_backed_off(table, smoothing) for table in counts))
+
+
+def _backed_off(counts: Floats, smoothing: float) -> Floats:
+    shares: Floats = np.full(counts.shape[-1], 1 / counts.shape[-1])
+    for by_context in (counts.sum(axis=(0, 1)), counts.sum(axis=0), counts):
+        shares = normalised(by_context + smoothing * shares)
+    return np.log(shares)
 
 
 def count(
@@ -303,20 +311,15 @@ def count(
 
     `longest`: longer sentences are left out.
     """
-    potentials, marginals, total, end = (
-        np.log(text.potentials),
-        np.zeros_like(text.potentials),
-        0.0,
-        0,
-    )
-    room = room_for(beam, int(np.diff(text.first).max(initial=0)))
-    for first, last in zip(text.first.tolist(), text.first[1:].tolist()):
-        n = last - first
+    potentials, marginals = np.log(text.potentials), np.zeros_like(text.potentials)
+    lengths = np.diff(text.first)
+    room, total, end = room_for(beam, int(lengths.max(initial=0))), 0.0, 0
+    for first, n in zip(text.first.tolist(), lengths.tolist()):
         start, end = end, end + (n + 1) * n
         if n and (longest is None or n <= longest):
-            own, arcs = text.tags[first:last], marginals[start:end]
-            given = potentials[start:end], tables, counts, arcs, room
-            total += COUNT_SENTENCE(own, *given, work=2 * beam * n)
+            tags, arcs = text.tags[first : first + n], marginals[start:end]
+            arguments = potentials[start:end], tables, counts, arcs, room
+            total += COUNT_SENTENCE(tags, *arguments, work=2 * beam * n)
     return total, marginals
 
 

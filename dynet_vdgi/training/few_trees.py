@@ -37,7 +37,7 @@ from dynet_vdgi.few_trees.arc_crf import PREFIX as CRF
 from dynet_vdgi.few_trees.arc_crf import (
     ArcCrf,
     CrfSettings,
-    mixed,
+    mixture,
     n_known_heads,
     share_of_unsupervised,
 )
@@ -168,7 +168,7 @@ class FewTrees:
         marginals = votes[: len(sentences)]
         if self.share < 1.0:
             ours = self.crf.marginals(sentences)
-            marginals = mixed(ours, marginals, self.share) if votes else ours
+            marginals = mixture(ours, marginals, self.share) if votes else ours
         if self.student:
             silver = [
                 replace(s, heads=eisner.expected_best(m)) for s, m in zip(sentences, marginals)

@@ -57,7 +57,7 @@ def _with_learnt(steps: Steps, inputs: Inputs, raw: InputText) -> Steps:
 
 def _tokeniser(tagged: Sequence[InputText]) -> bytes:
     """A tokeniser's file. Raises: UsageError, there is raw text only."""
-    from dynet_vdgi.words.tokeniser import files as tokeniser_file
+    from dynet_vdgi.words.tokeniser import tokeniser_file
 
     blocks = without_superseded([[*_blocks(text)] for text in tagged], words_of)
     documents = [
@@ -71,7 +71,7 @@ def _tokeniser(tagged: Sequence[InputText]) -> bytes:
     n_sentences = sum(len(document.sentences) for document in documents)
     logger.info("tokeniser: learnt from %s", count(n_sentences, "sentence"))
     made = tokeniser_file.Made(sentences=n_sentences)
-    return archive.packed(tokeniser_file.members(tokeniser_file.learnt(documents), made))
+    return archive.packed(tokeniser_file.members(tokeniser_file.learn(documents), made))
 
 
 def _blocks(text: InputText) -> Iterator[Block]:

@@ -1,1 +1,1 @@
-"""A parser for languages without trees, learnt from the trees of many others by tags and features."""
+"""A parser for languages without trees, learnt from many others' trees by tags and features."""

@@ -66,9 +66,9 @@ class ArcWords(NamedTuple):
     """What arcs read of the words of sentences in a row.
 
     Word i may have the first n_tags[i] tags in tag[i], with the probabilities in chance[i].
-    agreeing[i, k] is the number of its value of feature k, 0 if it has none, GUESSED if `values` has
-    probabilities instead: those of feature k are from ends[k] to ends[k + 1]. Sentence s has the
-    gaps start[s] + s to start[s + 1] + s + 1.
+    agreeing[i, k] is the number of its value of feature k, 0 if it has none, GUESSED if `values`
+    has probabilities instead: those of feature k are from ends[k] to ends[k + 1].
+    Sentence s has the gaps start[s] + s to start[s + 1] + s + 1.
     """
 
     chances: Floats32  # (N, T)
@@ -148,7 +148,11 @@ def bin_of(distance: int) -> int:
     """The bin of a distance of 1 or more."""
     if distance <= 4:
         return distance - 1
-    return 4 if distance <= 6 else 5 if distance <= 9 else 6 if distance <= 15 else 7
+    if distance <= 6:
+        return 4
+    if distance <= 9:
+        return 5
+    return 6 if distance <= 15 else 7
 
 
 @compiled
@@ -299,7 +303,7 @@ CODE_ARCS = Kernel(code_arcs, "the universal parser")
 def flag_trees(
     words: ArcWords, room: ArcWorkspace, start: Ints, heads: Ints, result: Floats32
 ) -> None:
-    """Writes the amounts of flags of the arcs from `heads` (N,) to `result` (N, F), zero at first."""
+    """Writes the amounts of flags of the arcs from `heads` (N,) to `result` (N, F), zero before."""
     for s in range(len(start) - 1):
         low, n = start[s], start[s + 1] - start[s]
         count_words(s, low, n, words, room)

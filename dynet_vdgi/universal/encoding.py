@@ -1,10 +1,12 @@
 """Sentences as the universal parser sees them: arrays of tags, features, punctuation, frequencies.
 
->>> sentence = Sentence(("Kim", "sleeps"), ("PROPN", "VERB"), feats=("Number=Sing", "Person=3"), gaps=("", "", "."))
+>>> sentence = Sentence(
+...     ("Kim", "sleeps"), ("PROPN", "VERB"), feats=("Number=Sing", "Person=3"), gaps=("", "", ".")
+... )
 >>> text = encode([sentence, sentence], ("Number=Sing",))
 >>> [TAGS[tag] for tag in text.tags], text.start.tolist(), text.gaps.tolist()
 (['PROPN', 'VERB', 'PROPN', 'VERB'], [0, 2, 4], [0, 0, 2, 0, 0, 2])
->>> text.bundle.tolist(), text.features.tolist()  # the first bundle is that of words without features
+>>> text.bundle.tolist(), text.features.tolist()  # the first bundle is that without features
 ([1, 2, 1, 2], [[0.0], [1.0], [0.0]])
 
 Letters: N words in S sentences; n words in one of them; F known features (`Name=Value`).
@@ -36,8 +38,9 @@ ROOT = N_TAGS
 """The tag of the root, in tables of pairs of tags."""
 
 _RELATIONS = """
-acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse dislocated expl
-fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis reparandum root vocative xcomp
+acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
+dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis
+reparandum root vocative xcomp
 """
 
 RELATIONS = tuple(_RELATIONS.split())
@@ -158,7 +161,9 @@ def kind_of_gap(forms: str) -> int:
     if not forms:
         return NO_GAP
     marks = set(forms.split())
-    return WEAK if marks <= _WEAK else STRONG if marks & _STRONG else MIXED
+    if marks <= _WEAK:
+        return WEAK
+    return STRONG if marks & _STRONG else MIXED
 
 
 def gap_pairs(before: Ints, after: Ints) -> Ints:

@@ -8,9 +8,9 @@ changes no model:
 >>> table_of(arrays)
 'ROOT VERB'
 >>> arrays[TABLE][0] += 1
->>> table_of(arrays)
+>>> table_of(arrays)  # doctest: +ELLIPSIS
 Traceback (most recent call last):
-dynet_vdgi.errors.ModelError: the model's rule table is damaged: its SHA-256 is not the one beside it
+dynet_vdgi.errors.ModelError: the model's rule table is damaged: its SHA-256 is not the one ...
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ def table_arrays(table: str) -> dict[str, NDArray[Any]]:
 
 
 def table_of(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """The text of the table in a model's arrays. Raises: ModelError, they are damaged or missing."""
+    """The text of the table in a model's arrays.
+
+    Raises: ModelError, they are damaged or missing.
+    """
     for name in (TABLE, DIGEST):
         if name not in arrays:
             raise ModelError(f"no universal parser: it has no rule table: missing {name}")

@@ -1,4 +1,6 @@
-"""What the universal parser knows of relations, by their numbers in `relations.label_table.LABELS`."""
+"""What the universal parser knows of relations, by their numbers in LABELS of
+`relations.ud_relations`.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,12 @@ def log_p(scorer: TextScorer, sentences: Sequence[Sentence], heads: Ints) -> Flo
     An unknown head, below 0, counts as ROOT.
     """
     first = np.cumsum([0, *map(len, sentences)])
-    found = np.zeros((len(heads), len(LABELS)))
+    of_words = np.zeros((len(heads), len(LABELS)))
     for members in batches(sentences):
         words = np.concatenate([np.arange(first[k], first[k + 1]) for k in members])
         encoded = scorer.encode([sentences[k] for k in members])
-        found[words] = log_p_of(scorer, encoded, heads[words])
-    return found
+        of_words[words] = log_p_of(scorer, encoded, heads[words])
+    return of_words
 
 
 def log_p_of(scorer: TextScorer, encoded: CodedText, heads: Ints) -> Floats:
@@ -42,9 +44,9 @@ def log_p_of(scorer: TextScorer, encoded: CodedText, heads: Ints) -> Floats:
         scores = scorer.relations(encoded, np.maximum(heads, 0)).astype(np.float64)
     scores[:, _ROOT] = -np.inf
     scores -= scores.max(axis=1, keepdims=True)
-    found = np.full((len(scores), len(LABELS)), -np.inf)
-    found[:, _LABEL_OF] = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
-    return found
+    by_label = np.full((len(scores), len(LABELS)), -np.inf)
+    by_label[:, _LABEL_OF] = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return by_label
 
 
 def batches(sentences: Sequence[Sentence]) -> Iterator[list[int]]:

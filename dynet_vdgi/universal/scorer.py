@@ -17,7 +17,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from dynet_vdgi.universal.arc_flags import (
 from dynet_vdgi.universal.encoding import N_TAGS, ROOT, CodedText, encode, gap_pairs
 from dynet_vdgi.universal.lstm import Layer, Packing
 from dynet_vdgi.universal.soft_text import soft_text
-from dynet_vdgi.universal.text_teacher import SHARE, TextTeacher, objects_come_first, taught
+from dynet_vdgi.universal.text_teacher import SHARE, TextTeacher, objects_come_first, teach_text
 from dynet_vdgi.universal.typology import Profile
 
 CLIP = 3.0
@@ -61,26 +60,29 @@ class Scorer:
     weights: Mapping[str, Floats32]
     table: str
 
-    def measured(self, sentences: Sequence[Sentence]) -> tuple[Profile, TextTeacher | None]:
+    def profile_and_teacher(
+        self, sentences: Sequence[Sentence]
+    ) -> tuple[Profile, TextTeacher | None]:
         """The standardised profile of a text; its teacher if objects come first there."""
         text = encode(sentences, self.features)
-        teacher, arcs = taught(sentences, text, self.table)
-        profile = self.standardised(Profile.of(text, self.features, arcs.sum(0)))
+        teacher, arcs = teach_text(sentences, text, self.table)
+        profile = self.standardised_profile(Profile.of(text, self.features, arcs.sum(0)))
         return profile, teacher if objects_come_first(arcs.sum(0)) else None
 
-    def standardised(self, profile: Profile) -> Profile:
-        """The profile with each number as its deviation from the mean of the treebanks learnt from."""
+    def standardised_profile(self, profile: Profile) -> Profile:
+        """The profile with each number as its deviation from the mean over the treebanks learnt
+        from."""
         numbers = np.clip((profile.numbers - self.mean) / self.scale, -CLIP, CLIP)
         return Profile(numbers.astype(np.float32), profile.pairs)
 
 
-class _Kept(threading.local):
-    """What a Python thread has computed last, a text and its words; copies have nothing."""
+class _LastText(threading.local):
+    """The text that a Python thread has coded last, and its words; copies have nothing."""
 
     last: tuple[CodedText, Floats32] | None = None
 
-    def __reduce__(self) -> tuple[type[_Kept], tuple[()]]:
-        return _Kept, ()
+    def __reduce__(self) -> tuple[type[_LastText], tuple[()]]:
+        return _LastText, ()
 
 
 class TextScorer:
@@ -94,7 +96,7 @@ class TextScorer:
         teacher: TextTeacher | None = None,
     ) -> None:
         self.scorer, self.profile, self.bands, self.teacher = scorer, profile, bands, teacher
-        self._kept = _Kept()
+        self._memory = _LastText()
         w = scorer.weights
         self._language = np.tanh(w["typology"] @ profile.numbers + w["typology.bias"])
         self._layers = [Layer(w, 0), Layer(w, 1)]
@@ -114,12 +116,8 @@ class TextScorer:
     def encode(self, sentences: Sequence[Sentence]) -> CodedText:
         """The sentences as arrays; the last ones are kept, because heads and relations are of the
         same."""
-        text = self._kept.last[0] if self._kept.last else None
-        if (
-            text is not None
-            and len(text) == len(sentences)
-            and all(map(is_, text.sentences, sentences))
-        ):
+        text = self._memory.last[0] if self._memory.last else None
+        if text is not None and _are_same(text.sentences, sentences):
             return text
         text = encode(sentences, self.scorer.features, self.bands)
         return replace(text, soft=soft_text(sentences, self.scorer.features))
@@ -177,12 +175,13 @@ class TextScorer:
         return np.asarray(np.einsum("nh,nhk->nk", heads[of_head], of_words))
 
     def _words(self, text: CodedText) -> Floats32:
-        """`_layered` of a text; kept, because heads and relations of a text need the same."""
-        if self._kept.last is None or self._kept.last[0] is not text:
-            self._kept.last = text, self._layered(text)
-        return self._kept.last[1]
+        """The layers' outputs for a text; remembered, because its heads and its relations need
+        them."""
+        if self._memory.last is None or self._memory.last[0] is not text:
+            self._memory.last = text, self._layer_outputs(text)
+        return self._memory.last[1]
 
-    def _layered(self, text: CodedText) -> Floats32:
+    def _layer_outputs(self, text: CodedText) -> Floats32:
         """z (N, J) of all words: outputs of the second layer, then inputs of the first."""
         w = self.scorer.weights
         starts = text.start
@@ -198,9 +197,11 @@ class TextScorer:
         key = ((text.tags.astype(np.int64) * 16 + gaps) * 8 + text.band) * len(
             text.features
         ) + text.bundle
-        known = np.array(sorted({*key.tolist()}), np.int64)  # np.unique would load much of NumPy
-        of_word = np.searchsorted(known, key)
-        rest, bundle = np.divmod(known, len(text.features))
+        distinct_keys = np.array(
+            sorted({*key.tolist()}), np.int64
+        )  # np.unique would load much of NumPy
+        of_word = np.searchsorted(distinct_keys, key)
+        rest, bundle = np.divmod(distinct_keys, len(text.features))
         rest, band = np.divmod(rest, 8)
         tag, gap = np.divmod(rest, 16)
         x = self._inputs(w["tag"][tag], (text.features @ w["features"].T)[bundle], gap, band)
@@ -211,11 +212,14 @@ class TextScorer:
         self, tags: Floats32, features: Floats32, gaps: Ints, bands: Ints | Bytes
     ) -> Floats32:
         """What the first layer reads of words, from the parts that their tags and features make."""
-        w, language = (
-            self.scorer.weights,
-            np.broadcast_to(self._language, (len(tags), len(self._language))),
-        )
+        w = self.scorer.weights
+        language = np.broadcast_to(self._language, (len(tags), len(self._language)))
         return np.concatenate([tags, features, w["gaps"][gaps], w["band"][bands], language], 1)
+
+
+def _are_same(one: Sequence[Sentence], other: Sequence[Sentence]) -> bool:
+    """Whether two sequences hold the very same sentences."""
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other))
 
 
 def by_sentence(scores: NDArray[Any], lengths: Ints) -> Iterator[NDArray[Any]]:

@@ -16,7 +16,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.system.array_types import Floats32
 from dynet_vdgi.universal.encoding import AGREEING, TAG, TAGS, SoftText, number_of_tag
 
-LEAST = 0.01
+LEAST_CHANCE = 0.01
 """Less probable tags are left out, and the others made to sum to 1: most words then have one to
 three tags."""
 
@@ -26,26 +26,19 @@ def soft_text(sentences: Sequence[Sentence], features: Sequence[str]) -> SoftTex
     softs = [sentence.soft for sentence in sentences if sentence.soft is not None]
     if len(softs) < len(sentences) or not softs:
         return None
-    names = dict.fromkeys(
-        name for known in dict.fromkeys(soft.features for soft in softs) for name in known
-    )
-    of_agreeing = [
-        [name for name in names if name.partition("=")[0] == agreeing] for agreeing in AGREEING
-    ]
-    chances, known, values = (
-        _moved(tables, wanted)
-        for tables, wanted in (
-            ([(_of_ud(soft.tags), soft.chances) for soft in softs], TAGS),
-            ([(soft.features, soft.expected) for soft in softs], features),
-            (
-                [(soft.features, soft.expected) for soft in softs],
-                [name for each in of_agreeing for name in each],
-            ),
-        )
-    )
+    names: dict[str, None] = {}  # of the taggers' features, each once, in their order
+    for features_of_tagger in dict.fromkeys(soft.features for soft in softs):
+        names.update(dict.fromkeys(features_of_tagger))
+    names_of_values: list[str] = []
+    ends = [0]  # of the names of each feature's values
+    for agreeing in AGREEING:
+        names_of_values += [name for name in names if name.partition("=")[0] == agreeing]
+        ends.append(len(names_of_values))
+    chances = _columns_by_name([(_of_ud(soft.tags), soft.chances) for soft in softs], TAGS)
+    expected = [(soft.features, soft.expected) for soft in softs]
     # punctuation, for parsers that keep it
-    chances[chances.max(axis=1, initial=0) < LEAST, TAG["X"]] = 1.0
-    chances[chances < LEAST] = 0
+    chances[chances.max(axis=1, initial=0) < LEAST_CHANCE, TAG["X"]] = 1.0
+    chances[chances < LEAST_CHANCE] = 0
     chances /= chances.sum(axis=1, keepdims=True)
     order = np.argsort(-chances, axis=1, kind="stable")
     return SoftText(
@@ -53,9 +46,9 @@ def soft_text(sentences: Sequence[Sentence], features: Sequence[str]) -> SoftTex
         (chances > 0).sum(axis=1),
         order.astype(np.int8),
         np.take_along_axis(chances, order, 1),
-        known,
-        values,
-        np.cumsum([0, *map(len, of_agreeing)]),
+        _columns_by_name(expected, features),
+        _columns_by_name(expected, names_of_values),
+        np.array(ends),
     )
 
 
@@ -65,14 +58,16 @@ def _of_ud(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tuple([tag if tag == "PUNCT" else TAGS[number_of_tag(tag)] for tag in tags])
 
 
-def _moved(tables: Iterable[tuple[Sequence[str], Floats32]], wanted: Sequence[str]) -> Floats32:
+def _columns_by_name(
+    tables: Iterable[tuple[Sequence[str], Floats32]], wanted: Sequence[str]
+) -> Floats32:
     """Tables with named columns, one below the other, with the wanted columns; others of one name
     are added."""
     number = {name: k for k, name in enumerate(wanted)}
     parts = []
     for names, group in groupby(tables, itemgetter(0)):
-        own = [(k, number[name]) for k, name in enumerate(names) if name in number]
+        columns = [(k, number[name]) for k, name in enumerate(names) if name in number]
         to = np.zeros((len(names), len(wanted)), np.float32)
-        to[tuple(np.array(own, np.int64).reshape(-1, 2).T)] = 1
+        to[tuple(np.array(columns, np.int64).reshape(-1, 2).T)] = 1
         parts.append(np.concatenate([table for _, table in group]) @ to)
     return np.concatenate(parts)

@@ -33,7 +33,7 @@ WEIGHTS, TEXT = "universal/", "text/"
 
 TEACHER = TEXT + "teacher/"
 
-FEW = 50
+FEW_SENTENCES = 50
 """Fewer sentences get a warning, because they are a poor measure."""
 
 TOO_FEW = (
@@ -41,8 +41,9 @@ TOO_FEW = (
 )
 
 MEASURE_FIRST = (
-    "; trees depend on what else is parsed in the same call: adapt the parser to a text of the language "
-    "first, with `Parser.adapted` or, in spaCy, `text`"
+    "; trees depend on what else is parsed in the same call: "
+    "adapt the parser to a text of the language first, "
+    "with `Parser.adapted` or, in spaCy, `text`"
 )
 
 STRENGTH = 30
@@ -65,18 +66,27 @@ def arrays_of(scorer: Scorer) -> Arrays:
     }
     mean, scale = (np.asarray(array, np.float32) for array in (scorer.mean, scorer.scale))
     standard = {WEIGHTS + "mean": mean, WEIGHTS + "scale": scale}
-    known = {WEIGHTS + "known": _packed(scorer.features)}
-    return weights | standard | known | table_arrays(scorer.table)
+    names = {WEIGHTS + "known": _names_as_bytes(scorer.features)}
+    return weights | standard | names | table_arrays(scorer.table)
 
 
 def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
-    """The scorer with these `arrays_of`; others are ignored. Raises: ModelError, they do not fit."""
-    own = {name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)}
+    """The scorer with these `arrays_of`; others are ignored.
+
+    Raises: ModelError, they do not fit.
+    """
+    stored = {
+        name.removeprefix(WEIGHTS): a for name, a in arrays.items() if name.startswith(WEIGHTS)
+    }
     for name in (TABLE, DIGEST):
-        own.pop(name.removeprefix(WEIGHTS), None)
+        stored.pop(name.removeprefix(WEIGHTS), None)
     try:
-        mean, scale, features = own.pop("mean"), own.pop("scale"), _unpacked(own.pop("known"))
-        sizes = LayerSizes.of(own)
+        mean, scale, features = (
+            stored.pop("mean"),
+            stored.pop("scale"),
+            _names_in_bytes(stored.pop("known")),
+        )
+        sizes = LayerSizes.of(stored)
     except (KeyError, IndexError) as error:
         raise ModelError(f"no universal parser: missing or flat: {error}") from None
     if sizes.n_numbers != N_NUMBERS:
@@ -84,17 +94,17 @@ def scorer_of(arrays: Mapping[str, NDArray[Any]]) -> Scorer:
             f"no universal parser of this version: {sizes.n_numbers} numbers of a text do not fit"
         )
     wanted = shapes(sizes) | {"mean": (sizes.n_numbers,), "scale": (sizes.n_numbers,)}
-    found = {name: array.shape for name, array in {**own, "mean": mean, "scale": scale}.items()}
-    if len(features) != sizes.n_features or found != wanted:
+    actual = {name: array.shape for name, array in {**stored, "mean": mean, "scale": scale}.items()}
+    if len(features) != sizes.n_features or actual != wanted:
         odd = sorted(
-            name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)
+            name for name in wanted.keys() | actual.keys() if wanted.get(name) != actual.get(name)
         )
         raise ModelError(
             f"no universal parser: the shapes of its arrays differ: {', '.join(odd) or 'features'}"
         )
     if not (scale > 0).all():
         raise ModelError("no universal parser: a scale of a number of texts is not positive")
-    weights = {name: np.ascontiguousarray(array, np.float32) for name, array in own.items()}
+    weights = {name: np.ascontiguousarray(array, np.float32) for name, array in stored.items()}
     table = table_of(arrays)
     return Scorer(features, mean.astype(np.float32), scale.astype(np.float32), weights, table)
 
@@ -125,7 +135,7 @@ class Measures:
         """
         first = list(beginning(s for s in sentences if len(s)))
         n_words = sum(map(len, first))
-        profile, teacher = scorer.measured(first)
+        profile, teacher = scorer.profile_and_teacher(first)
         profile = Profile(
             profile.numbers * np.float32(n_words / (n_words + STRENGTH)), profile.pairs
         )
@@ -138,16 +148,16 @@ class Measures:
 
     def tell(self) -> None:
         """Logs how much text was measured; warns if it was little."""
-        if self.n_sentences < FEW:
+        if self.n_sentences < FEW_SENTENCES:
             logger.warning(TOO_FEW, self._amount, "")
         else:
             logger.info("measured: %s", self._amount)
 
-    def warn_once(self, told: set[str]) -> None:
-        """Warns if a parser was given little text to measure and parse; `told` has what it has
-        warned of."""
-        if 0 < self.n_sentences < FEW and TOO_FEW not in told:
-            told.add(TOO_FEW)
+    def warn_once(self, warned: set[str]) -> None:
+        """Warns if a parser was given little text to measure and parse; `warned` has what
+        it has warned of."""
+        if 0 < self.n_sentences < FEW_SENTENCES and TOO_FEW not in warned:
+            warned.add(TOO_FEW)
             logger.warning(TOO_FEW, self._amount, MEASURE_FIRST)
 
     @property
@@ -156,48 +166,45 @@ class Measures:
 
     def arrays(self) -> Arrays:
         """The arrays that `from_arrays` reads back."""
-        return {
+        arrays: Arrays = {
             TEXT + "numbers": np.asarray(self.profile.numbers, np.float32),
             TEXT + "pairs": np.asarray(self.profile.pairs, np.float32),
-            TEXT + "forms": _packed(self.bands),
+            TEXT + "forms": _names_as_bytes(self.bands),
             TEXT + "bands": np.array(list(self.bands.values()), np.int8),
             TEXT + "size": np.array([self.n_sentences, self.n_words]),
-            **({} if self.shift is None else {TEXT + "confidence_shift": np.array([self.shift])}),
-            **(
-                {}
-                if self.tag_accuracy == 1
-                else {TEXT + "right_tags": np.array([self.tag_accuracy])}
-            ),
-            **(
-                {TEACHER + name: array for name, array in self.teacher.arrays().items()}
-                if self.teacher
-                else {}
-            ),
         }
+        if self.shift is not None:
+            arrays[TEXT + "confidence_shift"] = np.array([self.shift])
+        if self.tag_accuracy != 1:
+            arrays[TEXT + "right_tags"] = np.array([self.tag_accuracy])
+        if self.teacher:
+            for name, array in self.teacher.arrays().items():
+                arrays[TEACHER + name] = array
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], scorer: Scorer) -> Measures | None:
         """The measures in a model's arrays; None: there are none. Raises: ModelError, they are
         damaged."""
-        own = {name.removeprefix(TEXT): a for name, a in arrays.items() if name.startswith(TEXT)}
-        if not own:
+        stored = {name.removeprefix(TEXT): a for name, a in arrays.items() if name.startswith(TEXT)}
+        if not stored:
             return None
         teacher = {
             name.removeprefix(TEACHER): a for name, a in arrays.items() if name.startswith(TEACHER)
         }
         try:
             numbers, pairs, bands, size = (
-                own[name] for name in ("numbers", "pairs", "bands", "size")
+                stored[name] for name in ("numbers", "pairs", "bands", "size")
             )
-            forms = _unpacked(own["forms"])
+            forms = _names_in_bytes(stored["forms"])
         except KeyError as error:
             raise ModelError(f"no measures of a text: missing {error.args[0]}") from None
         shape = (N_TAGS + 1, N_TAGS, 2, PAIR_NUMBERS)
         expected = scorer.mean.shape, shape, (len(forms),), (2,)
-        found = numbers.shape, pairs.shape, bands.shape, size.shape
-        if found != expected or ((bands < 0) | (bands >= BANDS)).any():
+        actual = numbers.shape, pairs.shape, bands.shape, size.shape
+        if actual != expected or ((bands < 0) | (bands >= BANDS)).any():
             raise ModelError("no measures of a text: the shapes of their arrays differ")
-        shift, right = (own.get(name, np.ones(1)) for name in ("confidence_shift", "right_tags"))
+        shift, right = (stored.get(name, np.ones(1)) for name in ("confidence_shift", "right_tags"))
         for each in (shift, right):
             if each.shape != (1,) or each.dtype.kind != "f" or not np.isfinite(each).all():
                 raise ModelError("no measures of a text: the shift of its confidences is no number")
@@ -210,7 +217,7 @@ class Measures:
             n_sentences,
             n_words,
             TextTeacher.from_arrays(teacher),
-            float(shift[0]) if "confidence_shift" in own else None,
+            float(shift[0]) if "confidence_shift" in stored else None,
             tag_accuracy=float(np.clip(right[0], 0, 1)),
         )
 
@@ -233,11 +240,11 @@ def beginning(sentences: Iterable[Sentence], n_words: int = MEASURED) -> Iterato
             return
 
 
-def _packed(names: Iterable[str]) -> NDArray[np.uint8]:
+def _names_as_bytes(names: Iterable[str]) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(list(names)).encode(), np.uint8)
 
 
-def _unpacked(array: NDArray[Any]) -> tuple[str, ...]:
+def _names_in_bytes(array: NDArray[Any]) -> tuple[str, ...]:
     """Raises: ModelError, these are no names."""
     try:
         return msgspec.json.decode(array.astype(np.uint8).tobytes(), type=tuple[str, ...])

@@ -1,10 +1,13 @@
 """The universal parser in one text, as the start of a CRF, and the arrays that a model file keeps
 of it.
 
-potential(h, d) = FLATTER * (log p(h | d) + share * log softmax over h of the table's potential(h, d))
+    potential(h, d) = FLATTER * (log p(h | d) + share * log q(h | d))
+    q(h | d) = softmax over h of the table's potential(h, d)
 
-This is a logarithmic opinion pool of the universal parser and the rule table, of which a CRF learns both
-weights from trees. Letters: n words.
+This is a logarithmic opinion pool of the universal parser and the rule table, of which a CRF learns
+both weights from trees.
+
+Letters: n words.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ class TextBase:
         return cls(scorer, Measures.of(scorer, text), table, share)
 
     @cached_property
-    def in_text(self) -> TextScorer:
+    def text_scorer(self) -> TextScorer:
         """The scorer for sentences of the text."""
         return self.measures.parser(self.scorer)
 
@@ -66,7 +69,7 @@ class TextBase:
 
     def log_p(self, sentences: Sequence[Sentence], heads: NDArray[np.int64]) -> Floats:
         """log p (N, L) of the relations of arcs from heads (N,), see `universal.layer_sizes`."""
-        return relations.log_p(self.in_text, sentences, heads)
+        return relations.log_p(self.text_scorer, sentences, heads)
 
     def all_potentials(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
         """Log-potentials (n + 1, n + 1) of each sentence's arcs [head, dependent], ROOT at 0, in
@@ -74,10 +77,11 @@ class TextBase:
         return (np.tensordot(self.shares, parts, 1) for parts in self.all_parts(sentences))
 
     def all_parts(self, sentences: Sequence[Sentence]) -> Iterator[Floats]:
-        """Log-probabilities (2, n + 1, n + 1) of each sentence's arcs: the scorer's, the table's."""
+        """Log-probabilities (2, n + 1, n + 1) of each sentence's arcs: the scorer's and the
+        table's."""
         for part in _parts(sentences):
-            encoded = self.in_text.encode(part)
-            log_p = np.maximum(self.in_text.log_probabilities(encoded), FLOOR)
+            encoded = self.text_scorer.encode(part)
+            log_p = np.maximum(self.text_scorer.log_probabilities(encoded), FLOOR)
             of_table: Iterable[Floats | float] = repeat(0.0)
             if self.share:
                 of_table = _log_softmax(self.table.all_potentials(part))
@@ -106,7 +110,7 @@ def text_base(arrays: Mapping[str, NDArray[Any]], table: Prior) -> TextBase | Pr
 
 
 def _parts(sentences: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
-    """The sentences in parts of about WORDS words, those with guessed tags apart from the others."""
+    """The sentences in parts of about WORDS words, those with guessed tags apart from others."""
     first = n_words = 0
     for k, sentence in enumerate(sentences, 1):
         n_words += len(sentence)

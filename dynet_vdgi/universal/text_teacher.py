@@ -3,13 +3,13 @@
 It is a DMV that EM fits to the text under the rule table of the model, see `model_table`. It reads
 everything but forms and lemmas, and does two things for the universal parser:
 
-* Its expected arcs say which way arcs point, see `typology`. Neighbouring tags say little about that where
-  verbs come last, because there an object is as near to its verb as the subject of the next verb
-  is.
-* Where objects precede their verbs, its probabilities have a share in the parser's, because few treebanks
-  are of such languages:
+* Its expected arcs say which way arcs point, see `typology`. Neighbouring tags say little about
+  that where verbs come last, because there an object is as near to its verb as the subject of the
+  next verb is.
+* Where objects precede their verbs, its probabilities q have a share in the parser's, because few
+  treebanks are of such languages:
 
-(log p(h | d) + SHARE * log q(h | d)) / (1 + SHARE) q: probability of the arc under the DMV
+    (log p(h | d) + SHARE * log q(h | d)) / (1 + SHARE)     q: of the arc under the DMV
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MOST_TAGS = 100
 FLOOR = -8.0
 """The least logarithm of its probabilities, in nats, so that it can outvote nothing by itself."""
 
-LONGEST = 100
+LONGEST_SCORED = 100
 """Words of the longest sentence that it has an opinion on: its time is cubic."""
 
 OBJECTS_FIRST = 1.0
@@ -74,7 +74,7 @@ class TextTeacher:
     def log_probabilities(self, sentences: Sequence[Sentence]) -> Floats32:
         """log q(h | d) of all sentences in a row, each (n + 1, n) by head; 0 where they are too
         long."""
-        read = [sentence for sentence in sentences if 1 < len(sentence) <= LONGEST]
+        read = [sentence for sentence in sentences if 1 < len(sentence) <= LONGEST_SCORED]
         rows, potentials = _rows_and_potentials(self.prior, _without_forms(read))
         ids = symbol_ids(rows, self.symbols)
         marginals = iter(
@@ -82,7 +82,7 @@ class TextTeacher:
         )
         parts = [np.zeros(0)]
         for n in map(len, sentences):
-            if 1 < n <= LONGEST:
+            if 1 < n <= LONGEST_SCORED:
                 parts.append(np.log(np.maximum(next(marginals), np.exp(FLOOR))).ravel())
             else:
                 parts.append(np.zeros(n * (n + 1)))
@@ -90,9 +90,9 @@ class TextTeacher:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads back."""
-        told = {"table": self.table, "text": self.prior.text.to_json(), "symbols": self.symbols}
+        stored = {"table": self.table, "text": self.prior.text.to_json(), "symbols": self.symbols}
         return {
-            "told": np.frombuffer(msgspec.json.encode(told), np.uint8),
+            "told": np.frombuffer(msgspec.json.encode(stored), np.uint8),
             "root": self.model.root,
             "choose": self.model.choose,
             "stop": self.model.stop,
@@ -100,18 +100,21 @@ class TextTeacher:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> TextTeacher | None:
-        """The teacher in these arrays; None: there is none. Raises: ModelError, they are damaged."""
+        """The teacher in these arrays; None: there is none.
+
+        Raises: ModelError, they are damaged.
+        """
         if not arrays:
             return None
         try:
-            told = msgspec.json.decode(
+            stored = msgspec.json.decode(
                 arrays["told"].astype(np.uint8).tobytes(), type=_StoredTeacher
             )
-            prior = Prior.from_json(rules_of(told.table), told.text)
+            prior = Prior.from_json(rules_of(stored.table), stored.text)
             root, choose, stop = (arrays[name].astype(float) for name in ("root", "choose", "stop"))
         except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, ValueError) as error:
             raise ModelError(f"the teacher of the model's text is damaged: {error}") from None
-        n = len(told.symbols) + 1
+        n = len(stored.symbols) + 1
         shapes = root.shape, choose.shape, stop.shape
         if shapes != ((n,), (n, 2, 2, n), (n, 2, 2)) or not all(
             ((array >= 0) & (array <= 1)).all() for array in (root, choose, stop)
@@ -119,10 +122,10 @@ class TextTeacher:
             raise ModelError(
                 "the teacher of the model's text is damaged: no probabilities of its symbols"
             )
-        return cls(told.table, prior, told.symbols, DmvModel(root, choose, stop))
+        return cls(stored.table, prior, stored.symbols, DmvModel(root, choose, stop))
 
 
-def taught(
+def teach_text(
     sentences: Sequence[Sentence], text: CodedText, table: str
 ) -> tuple[TextTeacher | None, Floats32]:
     """The teacher that sentences make, and its expected arcs; None: none of them has two words.
@@ -141,16 +144,16 @@ def taught(
     part = _with_few_tags(_without_forms(sentences[s] for s in read.tolist()))
     prior = Prior.from_json(rules, Prior.of_text(rules, part).text.to_json())  # as stored
     rows, potentials = _rows_and_potentials(prior, part)
-    known = with_coarse(rows)
-    ids = symbol_ids(rows, known)
-    model = dmv.fit(ids, potentials, len(known) + 1)
-    marginals = model.all_marginals(Packed.of(ids, potentials, len(known) + 1))
+    symbols = with_coarse(rows)
+    ids = symbol_ids(rows, symbols)
+    model = dmv.fit(ids, potentials, len(symbols) + 1)
+    marginals = model.all_marginals(Packed.of(ids, potentials, len(symbols) + 1))
     for s, of_sentence in zip(read.tolist(), marginals):
         tags = text.tags[text.start[s] : text.start[s + 1]].astype(np.int64)
         heads, places = np.append(ROOT, tags)[:, None], np.arange(len(tags) + 1)
         side = (places[1:] > places[:, None]).astype(np.int64)
         np.add.at(arcs[s], (heads, tags[None], side), of_sentence)
-    return TextTeacher(table, prior, known, model), arcs
+    return TextTeacher(table, prior, symbols, model), arcs
 
 
 class _StoredTeacher(msgspec.Struct):
@@ -190,7 +193,7 @@ def _rows_and_potentials(
     return [prior.symbols(view) for view in views], prior.potentials_of(views)
 
 
-def decoded(text: CodedText, names: Sequence[str]) -> list[Sentence]:
+def decode(text: CodedText, names: Sequence[str]) -> list[Sentence]:
     """The sentences of a coded text, without what it does not have; `names` are those of its
     features."""
     bundles = [

@@ -10,11 +10,13 @@ their adjectives, the number of this pair is positive:
 >>> from dynet_vdgi.universal.encoding import encode
 >>> text = encode([Sentence.of_tags(["DET", "ADJ", "NOUN", "VERB"])] * 20, ())
 >>> counts = TagCounts.of(text)
->>> counts.neighbours[TAG["NOUN"], TAG["ADJ"]].tolist()  # the adjectives beside nouns: to their left, right
+>>> counts.neighbours[TAG["NOUN"], TAG["ADJ"]].tolist()  # adjectives to the left, right of nouns
 [20.0, 0.0]
 >>> profile = Profile.of(text, (), np.zeros((N_TAGS + 1, N_TAGS, 2)))
->>> profile.numbers.shape, profile.pairs.shape, bool(profile.pairs[TAG["NOUN"], TAG["ADJ"], LEFT, 0] > 0)
-((134,), (17, 16, 2, 15), True)
+>>> profile.numbers.shape, profile.pairs.shape
+((134,), (17, 16, 2, 15))
+>>> bool(profile.pairs[TAG["NOUN"], TAG["ADJ"], LEFT, 0] > 0)
+True
 """
 
 from __future__ import annotations
@@ -35,13 +37,14 @@ WINDOW = 8
 """Words at most this far apart count as in one another's reach."""
 
 _BESIDE = """
-NOUN-ADJ NOUN-DET NOUN-NUM NOUN-ADP PROPN-ADP PRON-ADP VERB-AUX VERB-NOUN VERB-PRON VERB-PROPN VERB-ADV
-NOUN-PROPN VERB-SCONJ VERB-PART NOUN-PART VERB-ADP ADJ-ADV NOUN-PRON NOUN-CCONJ VERB-CCONJ ADJ-AUX NOUN-AUX
+NOUN-ADJ NOUN-DET NOUN-NUM NOUN-ADP PROPN-ADP PRON-ADP VERB-AUX VERB-NOUN VERB-PRON VERB-PROPN
+VERB-ADV NOUN-PROPN VERB-SCONJ VERB-PART NOUN-PART VERB-ADP ADJ-ADV NOUN-PRON NOUN-CCONJ VERB-CCONJ
+ADJ-AUX NOUN-AUX
 """
 
 _AMONG_CONTENT = """
-VERB-NOUN VERB-PRON VERB-PROPN VERB-ADP NOUN-ADP PROPN-ADP VERB-AUX NOUN-AUX VERB-SCONJ NOUN-PRON NOUN-PROPN
-NOUN-CCONJ VERB-CCONJ PRON-ADP
+VERB-NOUN VERB-PRON VERB-PROPN VERB-ADP NOUN-ADP PROPN-ADP VERB-AUX NOUN-AUX VERB-SCONJ NOUN-PRON
+NOUN-PROPN NOUN-CCONJ VERB-CCONJ PRON-ADP
 """
 
 _NEIGHBOURS, _CONTENT = _BESIDE.split(), _AMONG_CONTENT.split()
@@ -70,7 +73,8 @@ _MODIFIERS = np.array([TAG[tag] for tag in ["DET", "ADJ", "NUM", "ADV", "PART", 
 _SHARES = {
     "NOUN": "Case Gender Number Case=Nom Person[psor] Number[psor] Definite",
     "ADJ": "Case Gender",
-    "VERB": "VerbForm VerbForm=Fin VerbForm=Part VerbForm=Conv VerbForm=Inf Person Tense Aspect Number",
+    "VERB": "VerbForm VerbForm=Fin VerbForm=Part VerbForm=Conv VerbForm=Inf "
+    "Person Tense Aspect Number",
 }
 """Features, and values of them, that are counted in the words of a tag."""
 
@@ -118,7 +122,8 @@ class Profile:
 
     @classmethod
     def of(cls, text: CodedText, names: tuple[str, ...], arcs: ArrayLike) -> Profile:
-        """Measures a text; `names` are those of its features, `arcs` (17, 16, 2) its expected arcs."""
+        """Measures a text; `names` are those of its features, `arcs` (17, 16, 2) its expected
+        arcs."""
         counts, arcs = TagCounts.of(text), np.asarray(arcs, float)
         left, right = arcs[[TAG[tag] for tag in _HEADS]].sum(1).T
         of_heads = {f"head {tag}": float(x) for tag, x in zip(_HEADS, _ratio(left, right, 1.0))}

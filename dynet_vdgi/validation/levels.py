@@ -106,33 +106,33 @@ def problems_in(lines: Sequence[str], listed: Collection[str] = ()) -> list[UdPr
         tokens.append(_TokenLine(n_words + ("-" in columns[0]), row, columns))
     words = [line for line in tokens if not line.is_range and not line.is_empty]
     nodes = [line for line in tokens if not line.is_range]
-    found = [*_of_comments(lines, tokens), *_of_misc(tokens)]
+    problems = [*_comment_problems(lines, tokens), *_misc_problems(tokens)]
     for row, line in enumerate(lines):
         if not line.isascii() and not unicodedata.is_normalized("NFC", line):
-            found.append(UdProblem(0, "unicode", "not in Unicode's form NFC", row))
+            problems.append(UdProblem(0, "unicode", "not in Unicode's form NFC", row))
         if "\ufffd" in line:
-            found.append(
+            problems.append(
                 UdProblem(0, "unicode", "U+FFFD, which stands for a letter that was lost", row)
             )
         if line[0] != "#" and re.search(r"[^\S\t]{2}", line):
-            found.append(UdProblem(0, "spaces", "two white spaces in a row", row))
+            problems.append(UdProblem(0, "spaces", "two white spaces in a row", row))
     numbers = {node.columns[0] for node in nodes}
     for node in nodes:
         tag = node.columns[UPOS]
         if tag not in UD2_TAGS and not (node.is_empty and tag == "_"):
             text = "UPOS is missing" if tag == "_" else f"{quoted(tag)} is no tag of UD"
-            found.append(node.problem("upos", text))
+            problems.append(node.problem("upos", text))
         if fault := _feats_fault(node.columns[FEATS]):
-            found.append(node.problem("feats", fault))
+            problems.append(node.problem("feats", fault))
         if fault := _deps_fault(node.columns, numbers, project):
-            found.append(node.problem("deps", fault))
+            problems.append(node.problem("deps", fault))
     if any(node.is_empty or node.columns[DEPS] != "_" for node in nodes):
-        found += _of_graph(nodes)
-    found += _of_tree(words, project)
-    return sorted(set(found), key=lambda problem: (problem.row, problem.text))
+        problems += _graph_problems(nodes)
+    problems += _tree_problems(words, project)
+    return sorted(set(problems), key=lambda problem: (problem.row, problem.text))
 
 
-def _of_comments(lines: Sequence[str], tokens: list[_TokenLine]) -> Iterator[UdProblem]:
+def _comment_problems(lines: Sequence[str], tokens: list[_TokenLine]) -> Iterator[UdProblem]:
     for name, (pattern, expected) in _COMMENTS.items():
         places = []
         for row, line in enumerate(lines[: tokens[0].row]):
@@ -178,7 +178,7 @@ def _difference(rest: str, expected: str) -> str:
     return f"# text has {here} where the words have {there} (mend it, or SpaceAfter=No in MISC)"
 
 
-def _of_misc(tokens: list[_TokenLine]) -> Iterator[UdProblem]:
+def _misc_problems(tokens: list[_TokenLine]) -> Iterator[UdProblem]:
     inside = 0
     for line in tokens:
         misc = line.columns[MISC]
@@ -209,11 +209,11 @@ def _feats_fault(feats: str) -> str:
         return ""
     names = []
     for feature in feats.split("|"):
-        found = _FEATURE.fullmatch(feature)
-        if not found:
+        match = _FEATURE.fullmatch(feature)
+        if not match:
             return f"{quoted(feature)} is no feature: expected Name=Value with capital letters"
-        names.append(found[1])
-        values = found[2].split(",")
+        names.append(match[1])
+        values = match[2].split(",")
         if values != sorted(dict.fromkeys(values), key=str.lower):
             return f"the values of {quoted(feature)} must be sorted, each once"
     features = feats.split("|")
@@ -248,11 +248,11 @@ def _deps_fault(columns: list[str], nodes: set[str], project: frozenset[str]) ->
 def _is_enhanced(relation: str) -> bool:
     """Whether it is a relation as in DEPREL, perhaps with a marker's lemma and a case after it."""
     small = ("Ll", "Lm", "Lo", "Mn", "Mc", "Me")
-    letters = "".join(
-        "~" if not letter.isascii() and unicodedata.category(letter) in small else letter
-        for letter in relation.replace("~", "!")
-    )
-    return _ENHANCED.fullmatch(letters) is not None and relation_of(relation) in {*LABELS, "ref"}
+    pattern = ""
+    for letter in relation.replace("~", "!"):
+        is_small = not letter.isascii() and unicodedata.category(letter) in small
+        pattern += "~" if is_small else letter
+    return _ENHANCED.fullmatch(pattern) is not None and relation_of(relation) in {*LABELS, "ref"}
 
 
 def _is_listed(relation: str, project: frozenset[str]) -> bool:
@@ -262,7 +262,7 @@ def _is_listed(relation: str, project: frozenset[str]) -> bool:
     return any(":".join(parts[:k]) in project for k in range(len(parts), 0, -1))
 
 
-def _of_graph(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
+def _graph_problems(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
     """Whether every node of the enhanced graph can be reached from its root."""
     below: dict[str, list[str]] = {}
     for node in nodes:
@@ -277,7 +277,7 @@ def _of_graph(nodes: list[_TokenLine]) -> Iterator[UdProblem]:
         yield lost[0].problem("deps", "no path of DEPS leads to it from the root")
 
 
-def _of_tree(words: list[_TokenLine], project: frozenset[str]) -> Iterator[UdProblem]:
+def _tree_problems(words: list[_TokenLine], project: frozenset[str]) -> Iterator[UdProblem]:
     n, texts = len(words), [line.columns[HEAD] for line in words]
     if texts.count("_") == n:
         yield UdProblem(0, "head", NO_HEADS, 0)

@@ -29,8 +29,8 @@ _OF_NORWEGIAN = {"nb": "no", "nn": "no"}
 def languages() -> frozenset[str]:
     """The codes of the languages for which udtools has lists; none, if it is not installed beside
     this program."""
-    found = importlib.util.find_spec("udtools")
-    for folder in (found and found.submodule_search_locations) or ():
+    package = importlib.util.find_spec("udtools")
+    for folder in (package and package.submodule_search_locations) or ():
         try:
             lists = json.loads(Path(folder, "data", "deprels.json").read_bytes())
             return frozenset(lists["deprels"])
@@ -70,12 +70,15 @@ def code_in_ud(code: str) -> str:
     return next(iter(same), wanted[0] if len(wanted[0]) == 2 and wanted[0] != code.lower() else "")
 
 
-def unknown_language(code: str) -> str:
+def unknown_language_message(code: str) -> str:
     """What is to be said where the validator has no lists for a language, and all of a file would
     be errors."""
     other = code_in_ud(code)
     meant = f" ({other}?)" if other else ""
-    return f"udtools knows no language {code}{meant}; --lang ud, or --level 3, checks what holds in every language"
+    return (
+        f"udtools knows no language {code}{meant}; --lang ud, or --level 3, "
+        "checks what holds in every language"
+    )
 
 
 class Message(NamedTuple):
@@ -95,11 +98,11 @@ def command(language: str = "", level: str = "") -> list[str] | None:
 
     None: udtools is not installed.
     """
-    found = shutil.which("udvalidate", path=str(Path(sys.executable).parent)) or shutil.which(
+    program = shutil.which("udvalidate", path=str(Path(sys.executable).parent)) or shutil.which(
         "udvalidate"
     )
     level = level or ("5" if language else "3")
-    return [found, f"--lang={language or 'ud'}", f"--level={level}"] if found else None
+    return [program, f"--lang={language or 'ud'}", f"--level={level}"] if program else None
 
 
 def messages(texts: Iterable[str], language: str = "", level: str = "") -> list[Message]:
@@ -129,32 +132,32 @@ def messages(texts: Iterable[str], language: str = "", level: str = "") -> list[
             raise UsageError(
                 f"the validator {shlex.join(validator)} cannot be run: {error}"
             ) from None
-    said = done.stdout.decode(errors="replace")
-    if done.returncode and "*** FAILED ***" not in said:
-        last = (said.strip().splitlines() or ["it says nothing"])[-1]
+    output = done.stdout.decode(errors="replace")
+    if done.returncode and "*** FAILED ***" not in output:
+        last = (output.strip().splitlines() or ["it says nothing"])[-1]
         raise UsageError(f"the validator {shlex.join(validator)} failed: {last[:200]}")
     return [
         Message(int(file or 0), int(line), int(level), rule, kind.upper() != "WARNING", text)
-        for file, line, level, kind, rule, text in _MESSAGE.findall(said)
+        for file, line, level, kind, rule, text in _MESSAGE.findall(output)
     ]
 
 
-def lack_of_language(found: Iterable[Message]) -> bool:
+def lacks_language(messages: Iterable[Message]) -> bool:
     """Whether the validator has no lists for the language: then not even the relation of the root
     is in one."""
-    return any(each.rule == "unknown-deprel" and "'root'" in each.text for each in found)
+    return any(each.rule == "unknown-deprel" and "'root'" in each.text for each in messages)
 
 
-def grouped(found: Iterable[Message]) -> list[list[Message]]:
+def groups_by_rule(messages: Iterable[Message]) -> list[list[Message]]:
     """The messages by rule, errors first, then the rules with the most."""
     groups: dict[tuple[bool, int, str], list[Message]] = {}
-    for message in found:
+    for message in messages:
         groups.setdefault((not message.is_error, message.level, message.rule), []).append(message)
     return [groups[key] for key in sorted(groups, key=lambda key: (key[0], -len(groups[key]), key))]
 
 
 def report(
-    found: Sequence[Message],
+    messages: Sequence[Message],
     place: Callable[[Message], str],
     called: Sequence[str],
     most: int = 1,
@@ -165,12 +168,12 @@ def report(
     hint: what stands behind the number of further places.
     """
     lines = []
-    for group in grouped(found):
+    for group in groups_by_rule(messages):
         kind = "error" if group[0].is_error else "warning"
         lines.append(f"{count(len(group), kind)}: {group[0].rule} (level {group[0].level})")
         lines += [f"  {place(message)}: {message.text}" for message in group[:most]]
         if 0 < most < len(group):
             lines.append(f"  and {len(group) - most:,} more{hint}")
-    n_errors = sum(message.is_error for message in found)
-    said = f"{count(n_errors, 'error')}, {count(len(found) - n_errors, 'warning')}"
-    return [*lines, f"{shlex.join([Path(called[0]).name, *called[1:]])}: {said}"]
+    n_errors = sum(message.is_error for message in messages)
+    sums = f"{count(n_errors, 'error')}, {count(len(messages) - n_errors, 'warning')}"
+    return [*lines, f"{shlex.join([Path(called[0]).name, *called[1:]])}: {sums}"]

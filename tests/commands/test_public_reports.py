@@ -25,7 +25,7 @@ from dynet_vdgi import cli
 from dynet_vdgi.errors import DataError, UsageError, VdgiError
 from dynet_vdgi.models import model_file
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import block
+from dynet_vdgi.page.text.sentence_blocks import block
 from dynet_vdgi.settings.bundled import resources
 
 DEMO = resources() / "demo" / "welsh-tagged.conllu"

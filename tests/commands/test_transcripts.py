@@ -27,7 +27,7 @@ from shell import Vdgi
 
 import dynet_vdgi
 from dynet_vdgi.words.tagger.tagger import Tagger
-from dynet_vdgi.words.tokeniser import files
+from dynet_vdgi.words.tokeniser import tokeniser_file
 
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.txt"))
 VARYING = [
@@ -85,7 +85,7 @@ def things(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Path:
     dynet_vdgi.train(folder / "bare.conllu", "best", settings=quick, out=folder / "best")
     universal_toys.saved(folder / "toy.vdgi")
     Tagger().fit(folder / "good.conllu").save(folder / "my.tagger")
-    files.train([str(folder / "good.conllu")], str(folder / "my.tokeniser"))
+    tokeniser_file.train([str(folder / "good.conllu")], str(folder / "my.tokeniser"))
     return folder
 
 

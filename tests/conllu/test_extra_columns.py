@@ -19,7 +19,7 @@ from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.writing import write
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import block, read_marked, write_marked
+from dynet_vdgi.page.text.sentence_blocks import block, read_marked, write_marked
 
 TEN = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
 PARSEME = f"# global.columns = {TEN} PARSEME:MWE\n"

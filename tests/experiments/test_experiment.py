@@ -14,11 +14,17 @@ import pytest
 import tiny
 from shell import finished, last_line, names_in, process, wait_for
 
+from dynet_vdgi.conllu.filtering import prepare
+from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.experiments import job, plan, tables
 from dynet_vdgi.experiments.job import Job
 from dynet_vdgi.experiments.plan import Treebank
 from dynet_vdgi.experiments.tables import TableRow, recorded
+from dynet_vdgi.models.run_log import RunLog
+from dynet_vdgi.rivals.convex_mst import ConvexMst
+from dynet_vdgi.rule_tables.prior import Prior
+from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import resources, rules_path
 from dynet_vdgi.settings.presets import load_settings, preset_names
 
@@ -418,3 +424,60 @@ def test_interrupted_and_killed_it_goes_on_to_the_same_results(whole, folder):
     assert b"3 runs: 2 done, 1 resume\n" in (again or b"")
     assert figures(folder) == figures(whole[0])
     assert not Path("out/.replaced").exists()
+
+
+RIVALS = """
+seeds = [3, 4]
+[[treebank]]
+name = "xx"
+train = ["xx-train.conllu"]
+test = ["xx-test.conllu"]
+presets = ["wsj"]
+[[system]]
+name = "Convex-MST"
+presets = ["convex-mst"]
+set = ["teacher.iterations=2"]
+trees = "teacher"
+seeds = 1
+[[system]]
+name = "RF"
+presets = ["rf"]
+trees = "teacher"
+"""
+"""Systems scored by the trees of their teachers; presets of the treebank are for parsers."""
+
+
+def test_a_system_is_scored_by_the_trees_of_its_teacher(folder):
+    jobs = jobs_of(write_plan(folder, RIVALS))
+    assert [*jobs][1:] == ["xx/Convex-MST/3", "xx/RF/3", "xx/RF/4"]
+    one = jobs["xx/Convex-MST/3"]
+    assert (one.trees, one.settings().rules) == ("teacher", "ud")
+    one.folder.mkdir(parents=True)
+    job.do(one)
+    (row,) = tables.read([Path("out")])
+    text, gold = (prepare(read(f"xx-{part}.conllu")).sentences for part in ("train", "test"))
+    teacher = ConvexMst(iterations=2)
+    trees = teacher.fit(text, Prior.of_text(load_rules(rules_path("ud")), text)).heads(gold)
+    right = sum(a == b for s, tree in zip(gold, trees) for a, b in zip(s.heads or (), tree))
+    assert row.dda["all"] == pytest.approx(100 * right / sum(map(len, gold)))
+    parsed = read(one.folder / "xx-test.parsed.conllu", heads="required")
+    assert [sentence.heads for sentence in prepare(parsed).sentences] == trees
+    assert [line["iteration"] for line in RunLog(one.folder / "log.jsonl").rows()] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('presets = ["rf"]', 'presets = ["paper"]', "recipe 'neural' has none: name a preset"),
+        ('trees = "teacher"', 'trees = "student"', "Invalid enum value 'student'"),
+        (
+            'presets = ["rf"]\ntrees = "teacher"',
+            'presets = ["paper"]\nafter = "Convex-MST"',
+            "'Convex-MST', before it, has fewer seeds",
+        ),
+    ],
+)
+def test_a_system_without_a_teacher_says_so(folder, vdgi, old, new, message):
+    plan_file = write_plan(folder, RIVALS.replace(old, new))
+    result = vdgi("experiment", plan_file, "--out", "out", "--dry-run")
+    assert (result.status, message in result.err) == (4, True), result.err

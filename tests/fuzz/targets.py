@@ -30,7 +30,7 @@ from dynet_vdgi.lexicon import brown_clusters, vectors
 from dynet_vdgi.models import archive, model_file
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.parser.files import FileParser
+from dynet_vdgi.parser.file_parser import FileParser
 from dynet_vdgi.parser.parser import How, Parser, load
 from dynet_vdgi.relations.label_table import LabelTable
 from dynet_vdgi.rule_tables.facts import load_facts
@@ -41,7 +41,7 @@ from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system import files
 from dynet_vdgi.words.tagger.tag_list import TagList
 from dynet_vdgi.words.tagger.tagger import Tagger
-from dynet_vdgi.words.tokeniser import files as tokeniser_file
+from dynet_vdgi.words.tokeniser import tokeniser_file
 from dynet_vdgi.words.tokeniser.tokeniser import Tokeniser
 from fuzz import mutations
 

@@ -120,7 +120,7 @@ def test_what_only_one_file_has_besides_the_compared_columns_is_kept(
     Path("a.conllu").write_text(SAME + RICH, encoding="utf-8")
     Path("b.conllu").write_text(SAME + POOR, encoding="utf-8")
     work = opened(*names)
-    assert (work.not_compared(), work.not_compared_in_words()) == ({}, "")
+    assert (work.counts_not_compared(), work.remark_on_not_compared()) == ({}, "")
     for number, part in enumerate(work.parts):
         work.decide(number, part.keys, names.index("a.conllu"))
     work.close()
@@ -155,9 +155,9 @@ def test_what_both_files_have_differently_and_nobody_compares_is_told_at_the_sta
     Path("b.conllu").write_text(SAME + other, encoding="utf-8")
     kinds = {"DEPS and empty nodes": 1, "MISC": 1, "comments": 1}
     work = opened()
-    assert (work.parts, work.not_compared()) == ([], kinds)
+    assert (work.parts, work.counts_not_compared()) == ([], kinds)
     which = "DEPS and empty nodes in 1 sentence, MISC in 1 sentence, comments in 1 sentence; a.conllu's are kept"
-    assert work.not_compared_in_words().endswith(which)
+    assert work.remark_on_not_compared().endswith(which)
     work.close()
     assert Path("c.conllu").read_text(encoding="utf-8") == SAME + RICH
     told = vdgi.good("evaluate", "--agreement", "a.conllu", "b.conllu").out
@@ -280,7 +280,7 @@ def test_where_neither_file_has_a_tree_a_choice_counts_and_the_fault_is_told(fol
         Path(f"{file}.conllu").write_text(text, encoding="utf-8")
     work = opened()
     work.decide(0, work.parts[0].keys, 1)
-    assert (work.parts[0].tree_fault(), work.parts[0].waits, work.next_open(-1)) == (
+    assert (work.parts[0].tree_fault(), work.parts[0].is_waiting_for_heads, work.next_open(-1)) == (
         FAULTY["an own head"][1],
         False,
         None,

@@ -1122,7 +1122,7 @@ def picture(page: Any, name: str, settled_ms: int = 0) -> None:
 
 def confirm(path: Path, count: int) -> str:
     """The text of a file whose first sentences are confirmed, and whose others have no trees."""
-    from dynet_vdgi.page.text.marked import block, read_marked
+    from dynet_vdgi.page.text.sentence_blocks import block, read_marked
 
     blocks = []
     for number, marked in enumerate(read_marked(path)):

@@ -11,10 +11,10 @@ import pytest
 from annotating import ROWS, guessed, seen, written
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.page.store.own_file import plain
+from dynet_vdgi.page.store.own_file import plain_conllu
 from dynet_vdgi.page.store.plain_text import conllu_of
 from dynet_vdgi.page.store.session import Given, Session
-from dynet_vdgi.page.text.marked import TagGuess
+from dynet_vdgi.page.text.guesses import TagGuess
 
 
 def without_end(text: str) -> str:
@@ -86,10 +86,10 @@ def stays(text: str, given: Given | None, changed: int) -> None:
     session.change(marked.id, seen(marked), "note", 0, "mine")
     session.close()
     after, before = Path("a.conllu").read_bytes().decode(), text
-    if is_regular := plain(text).replace("\n", "\r\n" if "\r\n" in text else "\n") == text:
+    if is_regular := plain_conllu(text).replace("\n", "\r\n" if "\r\n" in text else "\n") == text:
         end = "\r\n\r\n" if "\r" in text else "\n\n"
     else:
-        after, before, end = plain(after), plain(text), "\n\n"
+        after, before, end = plain_conllu(after), plain_conllu(text), "\n\n"
     blocks = after.split(end)
     assert len(blocks) == len(before.split(end))
     assert [k for k, (a, b) in enumerate(zip(blocks, before.split(end))) if a != b] == [changed]
@@ -98,7 +98,7 @@ def stays(text: str, given: Given | None, changed: int) -> None:
     session.back("undo")
     session.close()
     left = Path("a.conllu").read_bytes()
-    assert plain(left.decode()) == plain(text)
+    assert plain_conllu(left.decode()) == plain_conllu(text)
     assert left == whole or not is_regular
 
 

@@ -13,8 +13,10 @@ from dynet_vdgi.conllu import reading
 from dynet_vdgi.conllu.tree_faults import FREE, tree_faults
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.learn.live import Live
-from dynet_vdgi.page.store.session import Given, Session, exported
-from dynet_vdgi.page.text.marked import UNSET, ChangeError, Guess, as_written
+from dynet_vdgi.page.store.session import Given, Session, exported_sentences
+from dynet_vdgi.page.text.guesses import Guess
+from dynet_vdgi.page.text.sentence_blocks import file_block
+from dynet_vdgi.page.text.sentence_state import UNSET, ChangeError
 from dynet_vdgi.page.web.problems import IN_FILE, problems_of
 from dynet_vdgi.page.web.search import search
 from dynet_vdgi.page.web.shown import shown_sentence
@@ -153,7 +155,7 @@ def test_an_open_arc_is_learnt_from_only_once_somebody_has_set_it(folder: Path) 
     written(Path("a.conllu"), faulty(w6=0) + SOUND)
     session = Session("a.conllu", "anna", "right")
     marked = session.sentences[0]
-    assert marked.confirmed().heads == (3, 3, FREE, 5, FREE)
+    assert marked.confirmed_sentence().heads == (3, 3, FREE, 5, FREE)
     assert Live(session).next_one(None, "document") == 0
     session.put(
         0,
@@ -161,7 +163,7 @@ def test_an_open_arc_is_learnt_from_only_once_somebody_has_set_it(folder: Path) 
         Guess((3, 3, 0, 5, 3), ("aux", "nsubj", "root", "cc", "conj"), (0.5,) * 5),
     )
     assert marked.heads == (3, 3, 0, 6, 6, 3, 3)
-    assert marked.confirmed().heads == (3, 3, FREE, 5, FREE)
+    assert marked.confirmed_sentence().heads == (3, 3, FREE, 5, FREE)
     assert {problem.word for problem in problems_of(marked) if problem.rule == IN_FILE} == {3, 6}
     change(session, 0, "head", 3, 0)
     assert [(p["word"], p["text"]) for rule in shown_sentence(0, marked)["problems"] for p in rule["places"]
@@ -169,7 +171,7 @@ def test_an_open_arc_is_learnt_from_only_once_somebody_has_set_it(folder: Path) 
     change(session, 0, "done")
     assert not marked.open_conflicts
     assert marked.is_done
-    assert marked.confirmed().heads == (3, 3, 0, 5, 3)
+    assert marked.confirmed_sentence().heads == (3, 3, 0, 5, 3)
     session.close()
     (sentence, _) = reading.read("a.conllu", heads="required")
     assert sentence.heads == (3, 3, 0, 6, 6, 3, 3)
@@ -347,7 +349,7 @@ def test_heads_that_are_no_numbers_are_refused_as_before(folder: Path) -> None:
 def test_a_finished_export_has_no_faulty_tree(folder: Path) -> None:
     written(Path("a.conllu"), faulty(w6=0) + SOUND)
     Session("a.conllu", "anna", "right").close()
-    one, two = exported("a.conllu")
+    one, two = exported_sentences("a.conllu")
     assert (one.is_done, two.is_done) == (False, True)
 
 
@@ -397,7 +399,7 @@ def check_planted(path: Path, given: Given) -> None:
         assert {
             number for number, marked in enumerate(session.sentences) if marked.open_conflicts
         } == {*kinds}
-        assert "".join(map(as_written, session.sentences)) == whole
+        assert "".join(map(file_block, session.sentences)) == whole
         for number, kind in kinds.items():
             reason = {"roots": "roots: words", "own": "its own head", "cycle": "cycle of heads"}[
                 kind
@@ -408,7 +410,7 @@ def check_planted(path: Path, given: Given) -> None:
     session = Session("a.conllu", "anna")
     number = min(kinds)
     marked = session.sentences[number]
-    session.put(number, marked.version, chain(len(marked.bare)))
+    session.put(number, marked.version, chain(len(marked.bare_sentence)))
     word = next(word for word in marked.opened)
     try:
         change(session, number, "head", word, 0)

@@ -21,11 +21,13 @@ from dynet_vdgi.page.learn.analogy import Analogies
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
 from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.store.session import Given, Session
-from dynet_vdgi.page.text.marked import ChangeError, TagGuess, block
+from dynet_vdgi.page.text.guesses import TagGuess
 from dynet_vdgi.page.text.notes import note_of, sentence_note
+from dynet_vdgi.page.text.sentence_blocks import block
 from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.sentence_state import ChangeError
 from dynet_vdgi.page.text.word_columns import sorted_feats
-from dynet_vdgi.page.web.offers import Choices, offered, put_guesses, usual_bundles
+from dynet_vdgi.page.web.offers import Choices, offered_values, put_guesses, usual_bundles
 from dynet_vdgi.page.web.problems import deps_to_look_at, problems_of
 from dynet_vdgi.page.web.search import search
 from dynet_vdgi.page.web.shown import shown_sentence, translation_key
@@ -89,8 +91,12 @@ def test_what_a_tagger_guesses_besides_tags_is_shown_and_confirmed_with_the_sent
     assert [(w["feats"], w["lemma"], w["xpos"]) for w in shown] == [
         ("Number=Plur", "dog", "NNS"), ("_", "bark", "VBP"), ("Case=Nom", "_", "_"),
     ]  # fmt: skip
-    assert marked.bare.feats == ("Number=Plur", "_", "Case=Nom")  # which the parser reads
-    assert (marked.known.tags, marked.known.feats, marked.known.lemmas) == (("_",) * 3, (), ())
+    assert marked.bare_sentence.feats == ("Number=Plur", "_", "Case=Nom")  # which the parser reads
+    assert (
+        marked.sentence_without_guesses.tags,
+        marked.sentence_without_guesses.feats,
+        marked.sentence_without_guesses.lemmas,
+    ) == (("_",) * 3, (), ())
     change(session, 0, "feats", 3, "_")  # nobody's guess comes back
     change(session, 0, "tag", 2, "NOUN")  # the guess was about a verb
     version = marked.version
@@ -142,22 +148,26 @@ def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
     assert shown(2) == ("mouse", "Number=Plur", "NNS")
     assert shown(4) == ("talk", "Tense=Past", "VBD")
     assert shown(6) == ("of", "_", "_")  # words have lemmas, by now
-    assert offered(marked, 4, "lemma", text_of.analogies, None)[:3] == ["talk", "walk", "talked"]
+    assert offered_values(marked, 4, "lemma", text_of.analogies, None)[:3] == [
+        "talk",
+        "walk",
+        "talked",
+    ]
     change(session, 0, "feats", 2, "Number=Sing")
     change(session, 0, "lemma", 2, "mouses")
     assert shown(2) == ("mouses", "Number=Sing", "NNS")
     change(session, 0, "feats", 2, "Number=Plur")
     assert shown(5) == ("mouse", "Number=Plur", "NNS")  # a guess that is shown stays
     # the same word tells most
-    assert offered(marked, 5, "lemma", text_of.analogies, None)[0] == "mouses"
+    assert offered_values(marked, 5, "lemma", text_of.analogies, None)[0] == "mouses"
     said = Choices(bundles=[[], [], [], [("Mood=Ind", 0.9)], [], []])
     # the last has no verb
     ranked = dict.fromkeys(["Tense=Past", "Mood=Ind", *usual_bundles()["VERB"], "Number=Plur"])
-    assert offered(marked, 4, "feats", text_of.analogies, said) == [*ranked]
+    assert offered_values(marked, 4, "feats", text_of.analogies, said) == [*ranked]
     # what a noun gets where the file says nothing
     assert usual_bundles()["NOUN"][0] == "Case=Nom|Number=Sing"
     with pytest.raises(ChangeError, match="nothing is offered for 'head'"):
-        offered(marked, 4, "head", text_of.analogies, None)
+        offered_values(marked, 4, "head", text_of.analogies, None)
     change(session, 0, "lemma", 6, "")
     change(session, 0, "done")
     change(session, 0, "open", 6)
@@ -168,8 +178,8 @@ def test_words_are_guessed_by_words_of_the_same_ending(folder: Path) -> None:
         session.back("undo")
     again = Analogies(session.sentences)
     assert (
-        text_of.analogies.ranked("Houses", "NOUN", "feats")
-        == again.ranked("Houses", "NOUN", "feats")
+        text_of.analogies.ranked_values("Houses", "NOUN", "feats")
+        == again.ranked_values("Houses", "NOUN", "feats")
         == []
     )
 
@@ -744,7 +754,7 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
     numbers, path, made = random.Random(seed), written(Path("a.conllu"), text), 0
     session = Session(path, "anna", given)
     for marked in session.sentences[:3]:
-        session.put(marked.id, marked.version, chain(len(marked.bare)))
+        session.put(marked.id, marked.version, chain(len(marked.bare_sentence)))
     for n in range(25):
         what, word, value = wish(numbers)
         with contextlib.suppress(ChangeError):
@@ -764,7 +774,7 @@ def test_any_changes_survive_a_restart_and_undoing_them_gives_the_first_file_byt
     in_file = list(reading.read(path, tags="known", heads="unchecked"))
     assert [s.forms for s in in_file] == [m.forms for m in session.sentences]
     for sentence, marked in zip(in_file, session.sentences):
-        assert marked.is_as_found(marked.state) or not tree_faults(sentence.heads or ())
+        assert marked.is_file_state(marked.state) or not tree_faults(sentence.heads or ())
     for marked in session.sentences:
         assert SentenceLayout.of(block(marked), marked.wids).block() == block(marked)
     assert made > 8

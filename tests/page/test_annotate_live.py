@@ -29,7 +29,7 @@ from dynet_vdgi.page.learn.live import Live
 from dynet_vdgi.page.learn.remote import LearningError
 from dynet_vdgi.page.learn.tag_lessons import TagLesson
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import Guess, TagGuess
+from dynet_vdgi.page.text.guesses import Guess, TagGuess
 from dynet_vdgi.system import files
 from dynet_vdgi.words.tagger.tagger import WordChoices
 
@@ -134,7 +134,7 @@ def test_a_tree_that_a_person_has_touched_stays_however_often_it_is_looked_at(pa
             before = live.session.sentences[2].arcs
             for _ in range(3):
                 await live.show(2)
-                await live.parsed(2)
+                await live.parsed_sentence(2)
             assert live.session.sentences[2].arcs == before
         live.back("undo")
         await live.show(2)
@@ -148,10 +148,10 @@ def test_a_new_head_has_the_sentence_parsed_once_and_undo_brings_the_tree_back(p
         marked = await live.show(2)
         before = marked.arcs
         change(live, 2, "head", 5, 3)
-        shown = marked.shown()
-        await live.parsed(2)
+        shown = marked.shown_heads()
+        await live.parsed_sentence(2)
         change(live, 2, "head", 5, 3)  # the same again, which changes nothing
-        await live.parsed(2)
+        await live.parsed_sentence(2)
         assert tools.asked[1:] == [(shown, 4)]  # word 5 is the fourth without the comma
         after = marked.arcs
         assert after[4][:3] == (3, "dep", "anna")
@@ -172,7 +172,7 @@ def test_changes_during_a_parse_are_parsed_around_and_a_slow_parse_comes_later(p
         marked = await live.show(2)
         tools.may_go_on.clear()
         change(live, 2, "head", 1, 3)
-        assert (await live.parsed(2)).version == marked.version  # the page waits no longer
+        assert (await live.parsed_sentence(2)).version == marked.version  # the page waits no longer
         change(live, 2, "label", 1, "obj")
         tools.may_go_on.set()
         await until(lambda: len(tools.asked) == 3)
@@ -191,7 +191,7 @@ def test_a_lesson_leaves_trees_alone_that_a_person_has_touched(path: Path) -> No
         change(live, 2, "right", 1)
         before = marked.arcs
         live._last_shown.clear()
-        told = {marked.id: marked.bare for marked in live.session.sentences}
+        told = {marked.id: marked.bare_sentence for marked in live.session.sentences}
         await live._adopt(tools.learn("parser", {}, [], told), told, 1)
         assert marked.arcs == before
         assert live.session.sentences[0].heads == (2, 3, 4, 5, 0, 5)

@@ -19,7 +19,8 @@ from dynet_vdgi.page.store import session
 from dynet_vdgi.page.store.journal import Journal, JournalError
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text import annotated_text
-from dynet_vdgi.page.text.marked import ChangeError, as_written
+from dynet_vdgi.page.text.sentence_blocks import file_block
+from dynet_vdgi.page.text.sentence_state import ChangeError
 from dynet_vdgi.system import files
 
 DOGS = ("1\tDogs\tdog\tNOUN\t_\t_\t", "2\tbark\tbark\tVERB\t_\t_\t")
@@ -50,7 +51,7 @@ def worked_on(path: Path, given: Any = None) -> Session:
 
 def said_in(one: Session) -> list[Any]:
     return [
-        (as_written(m), m.is_done, m.is_touched, m.state.columns, m.state.comments)
+        (file_block(m), m.is_done, m.is_touched, m.state.columns, m.state.comments)
         for m in one.sentences
     ]
 

@@ -22,7 +22,7 @@ from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.learn import arc_lessons, tag_lessons
 from dynet_vdgi.page.learn.learner import Learner
 from dynet_vdgi.page.learn.remote import LearningError
-from dynet_vdgi.page.text.marked import TagGuess
+from dynet_vdgi.page.text.guesses import TagGuess
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path

@@ -17,10 +17,11 @@ from shell import Vdgi
 
 from dynet_vdgi.conllu import reading
 from dynet_vdgi.errors import ConfigError, DataError, UsageError
-from dynet_vdgi.page.store.plain_text import by_rule, conllu_of
+from dynet_vdgi.page.store.plain_text import conllu_of, sentences_by_rule
 from dynet_vdgi.page.store.session import Session, UnwrittenError
-from dynet_vdgi.page.text.marked import ChangeError, block, read_marked
 from dynet_vdgi.page.text.offered_relations import read_list
+from dynet_vdgi.page.text.sentence_blocks import block, read_marked
+from dynet_vdgi.page.text.sentence_state import ChangeError
 from dynet_vdgi.system import files
 
 SENTENCES = ROWS.strip("\n").split("\n\n")
@@ -281,7 +282,7 @@ def test_unsaved_changes_and_those_of_another_program_in_other_sentences_are_bot
 
 def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     text = "He left (late). “Why?” she\nsaid...\n\nيقول نعم؟ पाठ। It's 3.14 well-known,no"
-    found = [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)]
+    found = [[text[t.start : t.end] for t in s.tokens] for s in sentences_by_rule(text)]
     assert found == [
         ["He", "left", "(", "late", ")", "."],
         ["“", "Why", "?", "”"],
@@ -295,9 +296,9 @@ def test_plain_text_is_split_by_a_simple_rule(folder: Path) -> None:
     sentences = list(reading.read("a.conllu", tags="known"))
     assert [list(s.forms) for s in sentences] == found
     text = "a. B\nnot\n\n (me) \n"
-    found = [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text, lines=True)]
+    found = [[text[t.start : t.end] for t in s.tokens] for s in sentences_by_rule(text, lines=True)]
     assert found == [["a", ".", "B"], ["not"], ["(", "me", ")"]]
-    assert [s.begins_paragraph for s in by_rule(text, lines=True)] == [True, False, True]
+    assert [s.begins_paragraph for s in sentences_by_rule(text, lines=True)] == [True, False, True]
     Path("b.txt").write_text(" \n", encoding="utf-8")
     with pytest.raises(DataError, match="no text"):
         conllu_of("b.txt", None)
@@ -307,13 +308,13 @@ def test_a_projects_relations_are_known_and_others_are_told_but_kept(folder: Pat
     Path("list.txt").write_text("# ours\nnsubj obj\nobl:arg\nroot punct dep\n", encoding="utf-8")
     session = guessed(Session(written(Path("a.conllu")), "anna"))
     relations = session.text.relations
-    assert relations.unlisted() == []
+    assert relations.unlisted_relations() == []
     relations.project = read_list("list.txt")
     assert relations.fault("obl:arg") == ""
     assert "is no relation of the project's list" in relations.fault("nsbuj")
     assert relations.fault("amod")
     change(session, 0, "label", 1, "comp@x")
-    assert relations.unlisted() == ["comp@x"]
+    assert relations.unlisted_relations() == ["comp@x"]
     assert session.text.of_id(0).arcs[0].label == "comp@x"
     for content, message in (
         ("", "no relation in it"),

@@ -20,7 +20,7 @@ import pytest
 from annotating import ROWS, Client, guessed, seen, served, start, written
 
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import ChangeError
+from dynet_vdgi.page.text.sentence_state import ChangeError
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn, of the extra annotate, is not installed")

@@ -17,7 +17,8 @@ from shell import Vdgi, names_in
 from dynet_vdgi.errors import DataError, UsageError
 from dynet_vdgi.page.store.journal import JournalError
 from dynet_vdgi.page.store.session import Session, StaleError
-from dynet_vdgi.page.text.marked import ChangeError, Guess
+from dynet_vdgi.page.text.guesses import Guess
+from dynet_vdgi.page.text.sentence_state import ChangeError
 from dynet_vdgi.system import files
 
 FIRST = ROWS.split("\n\n")[0] + "\n\n"

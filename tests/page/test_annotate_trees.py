@@ -13,16 +13,11 @@ from hypothesis import strategies as st
 
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.page.text.changes import new_state
-from dynet_vdgi.page.text.marked import (
-    ChangeError,
-    CircleError,
-    MarkedSentence,
-    mended,
-    read_marked,
-    read_text,
-    write_marked,
-)
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.offered_relations import USUAL, Relations
+from dynet_vdgi.page.text.sentence_blocks import read_marked, read_text, write_marked
+from dynet_vdgi.page.text.sentence_state import ChangeError
+from dynet_vdgi.page.text.tree_mending import CircleError, mended_tree
 from dynet_vdgi.relations.ud_relations import LABELS
 
 
@@ -33,7 +28,7 @@ def of_tags(tags: str) -> MarkedSentence:
         for k, tag in enumerate(tags.split(), 1)
     ]
     (marked,) = read_text("\n".join(rows) + "\n\n", "tags")
-    marked.put(chain(len(marked.bare)))
+    marked.put(chain(len(marked.bare_sentence)))
     return marked
 
 
@@ -55,10 +50,10 @@ def test_mended_heads_are_a_tree_with_all_that_is_fixed(data: st.DataObject) -> 
     fixed = data.draw(st.lists(st.booleans(), min_size=n_words, max_size=n_words))
     if sum(h == 0 and f for h, f in zip(heads, fixed)) > 1:
         with pytest.raises(ValueError, match="are fixed as roots"):
-            mended(heads, fixed)
+            mended_tree(heads, fixed)
         return
     try:
-        found = mended(heads, fixed)
+        found = mended_tree(heads, fixed)
     except CircleError as error:
         circle = error.words
     else:
@@ -78,7 +73,7 @@ def test_punctuation_follows_and_what_is_fixed_stays(data: st.DataObject) -> Non
     change(marked, "head", word, head)
     assert is_tree(marked.heads)
     assert marked.heads[word - 1] == head
-    marked.put(chain(len(marked.bare)))
+    marked.put(chain(len(marked.bare_sentence)))
     assert is_tree(marked.heads)
     assert marked.heads[word - 1] == head
     assert all((arc.label == "root") == (arc.head == 0) for arc in marked.arcs)
@@ -127,7 +122,7 @@ def test_impossible_changes_are_refused_and_what_conllu_can_hold_is_a_relation()
 def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> None:
     one, two = of_tags("NOUN VERB"), of_tags("DET VERB")
     relations = Relations([one, two])
-    offered = relations.offered("NOUN", "VERB")
+    offered = relations.ranked_relations("NOUN", "VERB")
     assert set(LABELS) == set(offered[: len(LABELS)])
     assert offered[len(LABELS) :] == USUAL
     assert relations.fault("nmod:poss") == ""
@@ -135,8 +130,8 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
         relations.enter(marked, -1)
         change(marked, "label", 1, label)
         relations.enter(marked)
-    assert relations.offered("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "nsubj"]
-    assert relations.offered("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
+    assert relations.ranked_relations("NOUN", "VERB")[:3] == ["comp:obj", "mod@x", "nsubj"]
+    assert relations.ranked_relations("DET", "VERB")[:2] == ["mod@x", "comp:obj"]
     assert relations.fault("comp:obj") == ""
     assert relations.fault("nsbuj") == (
         "'nsbuj' is no relation of UD or of this file; did you mean 'nsubj'?"
@@ -154,8 +149,8 @@ def test_known_relations_are_offered_by_how_often_a_pair_of_tags_has_them() -> N
     relations.enter(one, -1)
     change(one, "label", 1, "obj")
     relations.enter(one)
-    assert "comp:obj" not in relations.offered("NOUN", "VERB")
-    assert "comp:obj" in Relations([change(one, "label", 1, "comp:obj")]).offered("X", "Y")
+    assert "comp:obj" not in relations.ranked_relations("NOUN", "VERB")
+    assert "comp:obj" in Relations([change(one, "label", 1, "comp:obj")]).ranked_relations("X", "Y")
 
 
 def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
@@ -176,14 +171,14 @@ def test_a_sentence_is_done_when_all_its_words_are_confirmed() -> None:
 
 def test_what_is_confirmed_is_learnt_from_and_never_changed_by_a_guess() -> None:
     marked = change(of_tags("NOUN PUNCT VERB ADV"), "head", 1, 4)
-    assert marked.confirmed().heads == (3, FREE, FREE)
-    assert marked.confirmed().deprels == ("_", "_", "_")
+    assert marked.confirmed_sentence().heads == (3, FREE, FREE)
+    assert marked.confirmed_sentence().deprels == ("_", "_", "_")
     change(marked, "label", 1, "obl")
     version = marked.version
     marked.put(chain(3))
     assert marked.arcs[0] == (4, "obl", "anna", "anna")
     assert marked.heads == (4, 1, 4, 0)
-    assert marked.confirmed().deprels == ("obl", "_", "_")
+    assert marked.confirmed_sentence().deprels == ("obl", "_", "_")
     assert marked.version == version
     marked.put(chain(3)._replace(heads=(2, 0, 2)))
     assert marked.heads == (4, 1, 0, 3)
@@ -195,7 +190,7 @@ def test_everything_but_heads_relations_and_marks_is_kept_byte_for_byte(folder: 
     write_marked(sentences, "same.conllu")
     assert Path("same.conllu").read_bytes() == ROWS.encode()
     for marked in sentences:
-        marked.put(chain(len(marked.bare)))
+        marked.put(chain(len(marked.bare_sentence)))
     change(sentences[0], "head", 2, 4)
     write_marked(sentences, "b.conllu")
     lines = Path("b.conllu").read_text(encoding="utf-8").splitlines()

@@ -12,10 +12,10 @@ from annotating import guessed, written
 from shell import Vdgi
 
 from dynet_vdgi.errors import UsageError
-from dynet_vdgi.page.learn.consistency import inconsistent
+from dynet_vdgi.page.learn.consistency import inconsistent_words
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.annotated_text import AnnotatedText, listed
-from dynet_vdgi.page.text.marked import read_marked
+from dynet_vdgi.page.text.annotated_text import AnnotatedText, listed_words
+from dynet_vdgi.page.text.sentence_blocks import read_marked
 from dynet_vdgi.page.web.search import search
 
 NOUNS, VERBS = ("dog", "cat", "man", "cow"), ("sees", "hears", "likes")
@@ -51,7 +51,7 @@ def treebank(errors: dict[tuple[int, int], tuple[int, str, str, str]]) -> str:
 
 def test_the_errors_of_a_treebank_come_first_with_what_is_there_elsewhere(folder: Path) -> None:
     path = written(Path("a.conllu"), treebank(ERRORS))
-    places = inconsistent([str(path)])
+    places = inconsistent_words([str(path)])
     by_word = {(int(place.sentence[1:]), place.word): place for place in places}
     assert set(list(by_word)[:7]) >= ERRORS.keys()
     lines = path.read_text(encoding="utf-8").split("\n")
@@ -66,13 +66,17 @@ def test_the_errors_of_a_treebank_come_first_with_what_is_there_elsewhere(folder
 
 def test_a_treebank_that_agrees_with_itself_has_no_such_words(folder: Path) -> None:
     text = treebank({})
-    assert inconsistent([str(written(Path("a.conllu"), text))]) == []
+    assert inconsistent_words([str(written(Path("a.conllu"), text))]) == []
     half = text.replace("\t2\tdet\t", "\t_\t_\t")  # heads that are not there are not suspicious
     assert [
-        p.what for p in inconsistent([str(written(Path("b.conllu"), half))]) if "head" in p.what
+        p.what
+        for p in inconsistent_words([str(written(Path("b.conllu"), half))])
+        if "head" in p.what
     ] == []
     with pytest.raises(UsageError, match="no sentence of 2 to 40 words"):
-        inconsistent([str(written(Path("c.conllu"), "1\tdog\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"))])
+        inconsistent_words(
+            [str(written(Path("c.conllu"), "1\tdog\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"))]
+        )
 
 
 def test_words_are_listed_as_a_table_and_as_json_that_the_page_steps_through(
@@ -115,7 +119,7 @@ def test_words_are_listed_as_a_table_and_as_json_that_the_page_steps_through(
         "no word has deprel=NSUBJ; nsubj has "
     )
     assert "hint" not in search(session.text, "columns", "deprel=nsubj")
-    session.text.listed = listed("list.json", session.text)
+    session.text.listed = listed_words("list.json", session.text)
     answer = search(session.text, "list", "")
     assert [(f"s{k + 1}", word) for k, word in answer["places"]] == [
         (place["sentence"], place["word"]) for place in json.loads(found_ones)
@@ -143,12 +147,12 @@ def test_lists_that_are_none_or_of_another_file_are_refused(folder: Path) -> Non
     ):
         Path("list.json").write_text(content, encoding="utf-8")
         with pytest.raises(UsageError, match=why):
-            listed("list.json", text)
+            listed_words("list.json", text)
     unnamed = place | {"sentence": "2"}
     Path("list.json").write_text(json.dumps([place, unnamed]), encoding="utf-8")
-    assert listed("list.json", text) == [(0, 1, "1 the: x")]  # the second sentence has a name
+    assert listed_words("list.json", text) == [(0, 1, "1 the: x")]  # the second sentence has a name
     written(
         Path("b.conllu"),
         "".join(line for line in treebank({}).splitlines(keepends=True) if line[0] != "#"),
     )
-    assert listed("list.json", AnnotatedText(read_marked("b.conllu"))) == [(1, 1, "1 the: x")]
+    assert listed_words("list.json", AnnotatedText(read_marked("b.conllu"))) == [(1, 1, "1 the: x")]

@@ -54,10 +54,10 @@ def test_words_are_split_as_others_were(
 ) -> None:
     session = Session(written(Path("a.conllu"), text_of(*tokens) + text_of(form)), "anna")
     for marked in session.text.sentences:
-        marked.is_found = False
-    assert session.text.splits.offered(form, session.text.sentences[:1]) == offered
+        marked.is_from_file = False
+    assert session.text.splits.offered_splits(form, session.text.sentences[:1]) == offered
     # again, from what was kept
-    assert session.text.splits.offered(form, session.text.sentences[:1]) == offered
+    assert session.text.splits.offered_splits(form, session.text.sentences[:1]) == offered
 
 
 def test_only_tokens_that_somebody_has_looked_at_teach_and_what_is_offered_can_be_stored(
@@ -65,16 +65,16 @@ def test_only_tokens_that_somebody_has_looked_at_teach_and_what_is_offered_can_b
 ) -> None:
     session = Session(written(Path("a.conllu"), text_of("avanum") + text_of("naanum")), "anna")
     splits, sentences = session.text.splits, session.text.sentences
-    assert splits.offered("naanum", sentences) == []
+    assert splits.offered_splits("naanum", sentences) == []
     session.change(0, seen(session.text.of_id(0)), "split", 1, ["avan", "um"])
-    assert splits.offered("naanum", sentences) == ["naan|um"]
+    assert splits.offered_splits("naanum", sentences) == ["naan|um"]
     session.change(1, seen(session.text.of_id(1)), "split", 1, ["naan", "um"])
     assert [marked.forms for marked in sentences] == [("avan", "um"), ("naan", "um")]
     session.back("undo")
     session.back("undo")
-    assert splits.offered("naanum", sentences) == []
+    assert splits.offered_splits("naanum", sentences) == []
 
 
 def test_a_split_never_takes_a_whole_word_away() -> None:
-    assert WordSplit("end", "um", ("", "um"), "|").applied("um") == ""
-    assert WordSplit("whole", "um", ("u", "m"), "|").applied("xum") == ""
+    assert WordSplit("end", "um", ("", "um"), "|").typed_words("um") == ""
+    assert WordSplit("whole", "um", ("u", "m"), "|").typed_words("xum") == ""

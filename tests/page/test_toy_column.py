@@ -10,7 +10,7 @@ import pytest
 from annotating import guessed, seen, written
 
 from dynet_vdgi.page.store.session import Session
-from dynet_vdgi.page.text.marked import ChangeError
+from dynet_vdgi.page.text.sentence_state import ChangeError
 from dynet_vdgi.page.text.word_columns import COLUMNS, Column
 from dynet_vdgi.page.web.shown import shown_sentence
 

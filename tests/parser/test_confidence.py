@@ -18,7 +18,7 @@ from dynet_vdgi.parser.confidence import (
     arc_probabilities,
     log_odds,
     logistic,
-    shifted,
+    shift_probabilities,
 )
 from dynet_vdgi.settings.bundled import resources
 
@@ -64,8 +64,13 @@ def test_the_shift_moves_log_odds():
     plain, moved = (Calibration.fit(tags, parses, marginals, shift) for shift in (0.0, -0.7))
     assert moved.odds(arcs_of(moved)) == pytest.approx(plain.odds(arcs_of(plain)) - 0.7, abs=1e-5)
     p = np.array([0.2, 0.5, 0.8])
-    assert log_odds(shifted(p, -0.7)) - log_odds(p) == pytest.approx(-0.7)
-    assert 0 < shifted(np.array([0.0]), 0)[0] < shifted(np.array([1.0]), 0)[0] < 1
+    assert log_odds(shift_probabilities(p, -0.7)) - log_odds(p) == pytest.approx(-0.7)
+    assert (
+        0
+        < shift_probabilities(np.array([0.0]), 0)[0]
+        < shift_probabilities(np.array([1.0]), 0)[0]
+        < 1
+    )
 
 
 def test_a_larger_margin_is_surer_and_values_are_many():
@@ -121,7 +126,7 @@ def test_a_shift_gives_probabilities_any_mean(mean):
     heads = [(2, 0, 2)] * 50
     arcs = calibration.arcs([TAGS[0]] * 50, heads, list(rng.uniform(0, 3, (50, 3))))
     shifted_by = calibration.shift_to(mean, arcs)
-    after = calibration.shifted(shifted_by)
+    after = calibration.with_shift(shifted_by)
     assert after(arcs).mean() == pytest.approx(mean, abs=1e-4)
     assert after.shift == calibration.shift + shifted_by
     assert np.allclose(after.odds(arcs), calibration.odds(arcs) + shifted_by)

@@ -61,7 +61,7 @@ def test_what_needs_no_decision_gets_none(engine):
 
 
 def test_long_sentences_are_parsed_in_pieces(engine, monkeypatch):
-    monkeypatch.setattr(decoding, "LONGEST", 4)
+    monkeypatch.setattr(decoding, "LONGEST_PIECE", 4)
     found = find(engine, TEXT, margins=True)
     assert all(is_tree(each.heads) and len(each.margins) == len(each.heads) for each in found)
     one, columns = TEXT[0], ("forms", "tags", "feats")
@@ -86,8 +86,8 @@ class Known(ScoringEngine):
 
 def test_log_p_of_relations_comes_with_the_words_of_each_sentence(monkeypatch):
     assert [each.log_p for each in find(Known(), TEXT)] == [None] * len(TEXT)
-    for longest in (decoding.LONGEST, 4):
-        monkeypatch.setattr(decoding, "LONGEST", longest)
+    for longest in (decoding.LONGEST_PIECE, 4):
+        monkeypatch.setattr(decoding, "LONGEST_PIECE", longest)
         for each in find(Known(), TEXT, relations=True):
             assert each.log_p is None or (each.log_p[:, 0] == each.heads).all()
             # of another root than in the piece

@@ -31,7 +31,7 @@ from dynet_vdgi.paper.network import Network
 from dynet_vdgi.paper.recipe import NeuralEngine
 from dynet_vdgi.paper.settings import ModelSettings
 from dynet_vdgi.parser import parser as parser_module
-from dynet_vdgi.parser.files import FileParser, parse_window
+from dynet_vdgi.parser.file_parser import FileParser, parse_window
 from dynet_vdgi.parser.parser import How, Parser, load
 from dynet_vdgi.relations.label_table import LabelTable
 from dynet_vdgi.rule_tables.rules import parse_rules
@@ -45,7 +45,7 @@ TAGS = ("DET", "NOUN", "PUNCT", "VERB")
 @pytest.fixture
 def model(tmp_path, monkeypatch):
     """A model file with random weights."""
-    monkeypatch.setattr(NeuralEngine, "windows", 1)
+    monkeypatch.setattr(NeuralEngine, "windows_at_once", 1)
     settings = load_settings("fixed-lambda", changes={"parser": {"hidden_dim": 6, "tag_dim": 5}})
     vocabulary = Vocabulary(TAGS)
     network = Network(vocabulary, ModelSettings(hidden_dim=6, tag_dim=5), np.random.default_rng(0))
@@ -80,13 +80,13 @@ def test_files_get_the_trees_of_single_calls(model, monkeypatch, jobs):
         sentence = sentence_of(block)
         expected.append(render(sentence, parser.parse(sentence.forms, sentence.tags)))
     mine = FileParser(load(model), relations=False, jobs=jobs)
-    parsed = list(mine.windows(iter(texts)))
+    parsed = list(mine.parsed_windows(iter(texts)))
     assert text_of(parsed) == "".join(expected)
     assert len(parsed) > 5
     assert sum(part.n_sentences for part in parsed) == 150
     assert sum(part.n_words for part in parsed) == sum(len(block.lines) - 1 for block in texts)
     assert sum((part.unknown_tags for part in parsed), Counter()) == parser.unknown_tags
-    assert list(mine.windows(iter([]))) == []
+    assert list(mine.parsed_windows(iter([]))) == []
 
 
 def test_a_window_is_told_its_own_unknown_tags_and_leaves_those_of_the_parser(model):
@@ -106,7 +106,7 @@ def test_a_fault_ends_a_file_where_it_stands(model, monkeypatch):
     texts[70] = Block("made.conllu", 7000, ["1\tword\t_\tNOUN\t_\t_\t_\t_\t_"])
     parsed = []
     with pytest.raises(DataError) as caught:
-        parsed.extend(FileParser(load(model), jobs=2).windows(iter(texts)))
+        parsed.extend(FileParser(load(model), jobs=2).parsed_windows(iter(texts)))
     assert str(caught.value).startswith(
         "made.conllu:7000: expected 10 tab-separated columns, found 9"
     )
@@ -130,7 +130,7 @@ def test_the_beginning_tells_whether_verbs_end_the_sentences(model, monkeypatch)
     ]
 
     def relations(texts):
-        parsed = FileParser(load(model, labels=table), jobs=2).windows(iter(texts))
+        parsed = FileParser(load(model, labels=table), jobs=2).parsed_windows(iter(texts))
         columns = [line.split("\t") for line in text_of(parsed).split("\n")]
         return {column[7] for column in columns if len(column) == 10} - {"root"}
 
@@ -165,7 +165,7 @@ def test_memory_does_not_grow_with_the_text(model, monkeypatch, request):
 
     def peak(count):
         tracemalloc.start()
-        for _ in mine.windows(blocks(count)):
+        for _ in mine.parsed_windows(blocks(count)):
             gc.collect()  # gives back small tuples, which Python keeps for later
         size = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -190,19 +190,19 @@ def test_the_beginning_that_is_measured_is_read_once(monkeypatch):
     monkeypatch.setattr(reading, "Sentence", counted)
     texts = list(blocks(70))
     parser = Parser(universal_toys.model())
-    expected = text_of(FileParser(parser).windows(iter(texts)))
+    expected = text_of(FileParser(parser).parsed_windows(iter(texts)))
     assert n_read == 70
     word = texts[7].lines[1].split("\t")
     texts[7].lines[1] = "\t".join([*word[:6], "x", *word[7:]])
     for jobs in (1, 2):
         parsed = list(
-            FileParser(parser, How(keep_heads=True), jobs=jobs, skips_faulty=True).windows(
+            FileParser(parser, How(keep_heads=True), jobs=jobs, skips_faulty=True).parsed_windows(
                 iter(texts)
             )
         )
         assert sum(len(part.faulty) for part in parsed) == 1
         assert sum(part.n_sentences for part in parsed) == 69
-    parsed = list(FileParser(parser, jobs=2).windows(iter(texts)))
+    parsed = list(FileParser(parser, jobs=2).parsed_windows(iter(texts)))
     assert text_of(parsed) == expected
 
 
@@ -218,7 +218,7 @@ def test_the_input_is_read_no_further_than_needed_and_its_errors_come_through(mo
             yield block
         raise ValueError("line 7")
 
-    parsed = FileParser(load(model), jobs=2).windows(counted())
+    parsed = FileParser(load(model), jobs=2).parsed_windows(counted())
     next(parsed)
     assert taken < 1000  # the beginning and a few windows, not the text
     with pytest.raises(ValueError, match="line 7"):

@@ -24,7 +24,7 @@ from dynet_vdgi.inference import eisner
 from dynet_vdgi.parser.around_marks import SLIGHT, with_given
 from dynet_vdgi.parser.crf_engine import CrfEngine
 from dynet_vdgi.parser.decoding import find
-from dynet_vdgi.parser.engine import Engine, Found, GreedyEngine, Scores, ScoringEngine
+from dynet_vdgi.parser.engine import Engine, GreedyEngine, ScoredTree, Scores, ScoringEngine
 from dynet_vdgi.parser.given_heads import conflict
 from dynet_vdgi.parser.parser import How, Parser
 from dynet_vdgi.parser.student_engine import StudentEngine
@@ -58,12 +58,16 @@ class Known(ScoringEngine):
 class Chain(GreedyEngine):
     """Every word hangs from the one before, unless a head is given to it."""
 
-    def found(self, sentences: list[Sentence], *, margins: bool, keep_heads: bool) -> list[Found]:  # type: ignore[override]
+    def parse(
+        self, sentences: list[Sentence], *, margins: bool, keep_heads: bool
+    ) -> list[ScoredTree]:  # type: ignore[override]
         result = []
         for s in sentences:
             given = s.heads if keep_heads and s.heads else (FREE,) * len(s)
             arcs = eisner.constrained_scores(np.eye(len(s) + 1, k=1), given)
-            result.append(Found(eisner.best(arcs), np.ones(len(s)) if margins else np.zeros(0)))
+            result.append(
+                ScoredTree(eisner.best(arcs), np.ones(len(s)) if margins else np.zeros(0))
+            )
         return result
 
 
@@ -82,7 +86,7 @@ ENGINES = engines()
 
 def parsed(
     engine: Engine, tags: list[str], given: tuple[int, ...]
-) -> tuple[tuple[int, ...], Found]:
+) -> tuple[tuple[int, ...], ScoredTree]:
     """The heads of a sentence, as the parser makes them."""
     sentence = Sentence(("a",) * len(tags), tuple(tags), given)
     bare, places = without_punctuation(sentence)

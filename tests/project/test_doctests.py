@@ -30,6 +30,8 @@ WITH_EXAMPLES = [
     "dynet_vdgi.paper.posterior",
     "dynet_vdgi.paper.scores",
     "dynet_vdgi.paper.transitions",
+    "dynet_vdgi.relations.inventory",
+    "dynet_vdgi.relations.label_regression",
     "dynet_vdgi.rule_tables.symbol_levels",
     "dynet_vdgi.universal.arc_flags",
     "dynet_vdgi.universal.encoding",
@@ -37,6 +39,18 @@ WITH_EXAMPLES = [
     "dynet_vdgi.universal.model_table",
     "dynet_vdgi.universal.scorer",
     "dynet_vdgi.universal.typology",
+    "dynet_vdgi.words.tagger.bundles",
+    "dynet_vdgi.words.tagger.chain",
+    "dynet_vdgi.words.tagger.crf",
+    "dynet_vdgi.words.tagger.spelling",
+    "dynet_vdgi.words.tagger.type_means",
+    "dynet_vdgi.words.tagger.word_numbers",
+    "dynet_vdgi.words.tokeniser.rare_marks",
+    "dynet_vdgi.words.tokeniser.seen",
+    "dynet_vdgi.words.tokeniser.splitter",
+    "dynet_vdgi.words.tokeniser.symbols",
+    "dynet_vdgi.words.tokeniser.unit_labels",
+    "dynet_vdgi.words.tokeniser.whole_units",
 ]
 """Modules that show what they compute."""
 

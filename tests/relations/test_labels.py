@@ -15,6 +15,7 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import ConfigError, ModelError
 from dynet_vdgi.relations import label_regression
 from dynet_vdgi.relations.inventory import Inventory
+from dynet_vdgi.relations.label_regression import Examples, GroupArrays, LearningRoom
 from dynet_vdgi.relations.label_table import LabelTable, load
 from dynet_vdgi.relations.labeller import LEAST_LOG_P, Labeller
 from dynet_vdgi.relations.ud_relations import LABELS, relation_of
@@ -228,7 +229,7 @@ def test_without_labelled_trees_it_is_the_other_parser_and_a_share_of_the_table(
     gold, table = trees(12), Labeller(UD2).predict(trees(12))
     for share in (0.0, 1.5, 100.0):
         labeller = Labeller(UD2, log_p=of_forms, share=share)
-        labeller.alone[:] = 0  # else a word has one subject at most
+        labeller.single_groups[:] = 0  # else a word has one subject at most
         found = labeller.predict(gold)
         for one, of_table, labelled in zip(gold, table, found):
             log_p = np.maximum(of_forms([one], np.array(one.heads)), LEAST_LOG_P)
@@ -279,10 +280,12 @@ def test_trees_with_several_subjects_of_a_word_teach_that():
     ]
     for some, groups in ((gold, {2}), (renamed, {1, 2})):
         taught = Labeller(UD2, log2_buckets=14).fit(some)
-        assert set(taught.alone.tolist()) - {0} == groups
-        assert np.array_equal(Labeller.from_arrays(taught.arrays(), UD2).alone, taught.alone)
+        assert set(taught.single_groups.tolist()) - {0} == groups
+        assert np.array_equal(
+            Labeller.from_arrays(taught.arrays(), UD2).single_groups, taught.single_groups
+        )
     old = {name: array for name, array in taught.arrays().items() if name != "labels/alone"}
-    assert not Labeller.from_arrays(old, UD2).alone.any()
+    assert not Labeller.from_arrays(old, UD2).single_groups.any()
     with pytest.raises(ModelError, match="labels/alone are no groups of relations"):
         Labeller.from_arrays({**old, "labels/alone": np.array([5])}, UD2)
 
@@ -298,7 +301,7 @@ def test_trees_correct_the_other_parser_whatever_their_relations_are_called(rena
     assert again.share == labeller.share
     for tree in trees(48, 12):
         assert again.predict([tree]) == labeller.predict([tree])
-        assert again.likely(tree) == labeller.likely(tree)
+        assert again.likely_relations(tree) == labeller.likely_relations(tree)
     for arrays, log_p in ((labeller.arrays(), None), (unlike.arrays(), of_forms)):
         with pytest.raises(ModelError, match="labels/share does not fit the parser"):
             Labeller.from_arrays(arrays, UD2, log_p)
@@ -393,33 +396,25 @@ def test_arrays_bring_the_labeller_back():
 
 
 @pytest.mark.parametrize("gold_label", ["case", "nsubj:pass", "nsubj"])
-def test_learning_raises_the_likelihood_by_its_own_slopes(gold_label):
+def test_learning_raises_the_likelihood_by_its_gradients(gold_label):
     inventory = Inventory.of_trees(["nsubj:pass", "nsubj", "case"], [0, 0, 0], [False] * 3, "punct")
-    n_relations, number, family = len(inventory.names), inventory.numbers, inventory.family
+    n_relations, number, groups = len(inventory.names), inventory.numbers, inventory.groups
     rng = np.random.default_rng(0)
     rows, first, offsets = np.array([1, 2, 3]), np.array([0, 3]), rng.normal(size=(1, n_relations))
     gold = np.array([number[gold_label]])
     weights, step = rng.normal(size=(4, n_relations)), 1e-6
-    examples = (
-        rows,
-        first,
-        offsets,
-        gold,
-        inventory.parts[gold],
-        family.group,
-        family.plain,
-        family.n_subtypes,
-        np.array([0]),
-    )
+    examples = Examples(rows, first, offsets, gold, inventory.part_of_relation[gold])
+    arrays = GroupArrays(groups.group, groups.may_stand_alone, groups.n_subtypes)
 
-    def room():
-        return np.zeros(n_relations), np.zeros(n_relations)
+    def learn(rate, weights, squares):
+        room = LearningRoom(np.zeros(n_relations), np.zeros(n_relations))
+        return regression.learn(examples, arrays, np.array([0]), rate, weights, squares, room)
 
     def likelihood(changed):
-        return regression.learn(*examples, 0.0, changed.copy(), np.ones_like(changed), *room())
+        return learn(0.0, changed.copy(), np.ones_like(changed))
 
     after, squares = weights.copy(), np.zeros_like(weights)
-    regression.learn(*examples, 1.0, after, squares, *room())
+    learn(1.0, after, squares)
     for label in (0, 4, number["case"], number["nsubj"], number["nsubj:pass"]):
         up, down = weights.copy(), weights.copy()
         up[2, label] += step

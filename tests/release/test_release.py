@@ -612,7 +612,12 @@ def test_names_and_parts_stay_whatever_is_finished_or_added(
     vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Documents come in any order, are finished bit by bit, and have names in common."""
-    for name, value in {"LEAST": 30, "BOTH": 60, "DEV_FROM": 90, "LEAST_DEV": 15}.items():
+    for name, value in {
+        "LEAST_PART": 30,
+        "TRAIN_FROM": 60,
+        "DEV_FROM": 90,
+        "LEAST_DEV": 15,
+    }.items():
         monkeypatch.setattr(splitting, name, value)
     rng = random.Random(seed)
     names = {
@@ -669,7 +674,7 @@ def test_names_and_parts_stay_whatever_is_finished_or_added(
 def test_documents_leave_the_release_only_if_that_is_asked_for(
     vdgi: Vdgi, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"LEAST": 3, "BOTH": 6, "DEV_FROM": 99, "LEAST_DEV": 9}.items():
+    for name, value in {"LEAST_PART": 3, "TRAIN_FROM": 6, "DEV_FROM": 99, "LEAST_DEV": 9}.items():
         monkeypatch.setattr(splitting, name, value)
     write("a.conllu", sentence("x"))
     write("b.conllu", sentence("y"))

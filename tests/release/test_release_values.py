@@ -10,7 +10,13 @@ import pytest
 from shell import Vdgi
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.release.metadata import LONGEST, SHORTEST, expectations, genres, values_in
+from dynet_vdgi.release.metadata import (
+    LONGEST_SUMMARY,
+    SHORTEST_SUMMARY,
+    expectations,
+    genres,
+    values_in,
+)
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.validation import udtools
 
@@ -115,8 +121,8 @@ REFUSED = [
 ]
 
 TAKEN = [
-    ("Summary", "x" * SHORTEST),
-    ("Summary", "x" * LONGEST),
+    ("Summary", "x" * SHORTEST_SUMMARY),
+    ("Summary", "x" * LONGEST_SUMMARY),
     (
         "Summary",
         "Stories of the village,\nas they were told in *winter* (see [the page](https://example.org)).",
@@ -224,7 +230,7 @@ def test_thousands_of_faults_are_counted_and_the_first_are_told(tmp_path: Path) 
 def test_the_file_that_asks_for_the_values_names_every_value_and_every_genre() -> None:
     assert [*expectations()] == [*GOOD]
     assert genres() == GENRES.split()
-    assert f"{SHORTEST} to {LONGEST} characters" in expectations()["Summary"]
+    assert f"{SHORTEST_SUMMARY} to {LONGEST_SUMMARY} characters" in expectations()["Summary"]
     text = (resources() / "release" / "release.toml").read_text(encoding="utf-8")
     assert text.count(' = ""') == len(GOOD)
 
@@ -236,7 +242,7 @@ SENTENCE = (
 ARGUMENTS = ["R", "--code", "en", "--name", "Mine", "a.conllu"]
 
 
-@pytest.mark.parametrize("summary", ["x" * SHORTEST, "x" * LONGEST, "y " * 100])
+@pytest.mark.parametrize("summary", ["x" * SHORTEST_SUMMARY, "x" * LONGEST_SUMMARY, "y " * 100])
 def test_status_0_means_that_ud_takes_the_readme(
     vdgi: Vdgi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, summary: str
 ) -> None:

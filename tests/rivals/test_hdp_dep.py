@@ -19,11 +19,11 @@ from dynet_vdgi.rivals.hdp_dep import (
     HdpDep,
     HdpModel,
     HiddenText,
-    HiddenWeights,
     best_betas,
     fit,
     projected,
 )
+from dynet_vdgi.rivals.sums import Weights
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
@@ -45,12 +45,12 @@ def random_weights(rng, n_words=4):
         (N_TAGS, N_SUBS, 2, 3),
         (n_words, N_SUBS),
     )
-    return HiddenWeights(*(rng.uniform(0.05, 1, shape) for shape in shapes))
+    return Weights(*(rng.uniform(0.05, 1, shape) for shape in shapes))
 
 
 def explained(weights, tags, emitted, potentials, tree, subs):
     """The weight of a tree and its subsymbols, and counts of its decisions shaped as the weights."""
-    counts, value = HiddenWeights(*(np.zeros_like(array) for array in weights)), 1.0
+    counts, value = Weights(*(np.zeros_like(array) for array in weights)), 1.0
 
     def take(name, *where):
         nonlocal value
@@ -88,7 +88,7 @@ def test_sums_and_counts_are_those_of_all_trees_and_subsymbols(n):
     text = HiddenText(Packed.of([tags], [potentials], N_TAGS), emitted, follows.ravel())
     expected = text.expected(weights, multiplier)
     assert expected.log_z == pytest.approx(math.log(z))
-    for field, mine in zip(HiddenWeights._fields, expected.counts):
+    for field, mine in zip(Weights._fields, expected.counts):
         assert np.allclose(
             mine, sum(value * getattr(counts, field) for _, value, counts in found) / z
         )
@@ -96,13 +96,13 @@ def test_sums_and_counts_are_those_of_all_trees_and_subsymbols(n):
     for tree, value, _ in found:
         arcs[list(tree), range(n)] += value / z
     assert np.allclose(expected.arcs.reshape(n + 1, n), arcs)
-    assert expected.without == pytest.approx(arcs[~follows].sum())
+    assert text.share_without(expected) * n == pytest.approx(arcs[~follows].sum())
 
 
 def test_long_sentences_leave_the_range_of_floats_and_come_back():
     rng = np.random.default_rng(3)
     tags = rng.integers(0, N_TAGS, 70)
-    weights = HiddenWeights(*(array * 1e-3 for array in random_weights(rng)))
+    weights = Weights(*(array * 1e-3 for array in random_weights(rng)))
     text = HiddenText(
         Packed.of([tags], [np.zeros((71, 71))], N_TAGS), tags, np.ones(70 * 71, dtype=np.bool_)
     )
@@ -134,11 +134,11 @@ def test_the_projection_reaches_the_share_and_no_more(share):
     text, lexicon = hidden_text(np.random.default_rng(5), 30)
     weights = HdpModel.start(N_TAGS, 2, lexicon, 1).weights()
     free = text.expected(weights, 0.0)
-    assert 1 - free.without / text.n_words < 0.55
+    assert 1 - text.share_without(free) < 0.55
     for start in (0.0, 1.0, 9.0):
         multiplier, expected = projected(text, weights, share, start)
         assert multiplier > 0
-        assert 1 - expected.without / text.n_words == pytest.approx(share, abs=hdp_dep.TOLERANCE)
+        assert 1 - text.share_without(expected) == pytest.approx(share, abs=hdp_dep.TOLERANCE)
         # The dual's derivative is 0 there, so log Z + multiplier * bound is at its lowest.
         bound = (1 - share) * text.n_words
         dual = [
@@ -149,7 +149,7 @@ def test_the_projection_reaches_the_share_and_no_more(share):
     assert projected(text, weights, 0.3, 5.0)[0] == 0  # complementary slackness: it holds anyway
     multiplier, expected = projected(text, weights, 0.999, 0.0)
     assert multiplier == hdp_dep.MOST_MULTIPLIER
-    assert expected.without > 0.001 * text.n_words
+    assert text.share_without(expected) > 0.001
 
 
 def test_one_subsymbol_is_the_variational_bayesian_dmv():

@@ -18,7 +18,7 @@ from dynet_vdgi import cli
 from dynet_vdgi.conllu import blocks
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.paper.trainer import Trainer
-from dynet_vdgi.parser.files import Parsed, Totals
+from dynet_vdgi.parser.file_parser import ParsedWindow, Totals
 from dynet_vdgi.system.locks import at_work
 from dynet_vdgi.system.signals import ended_by_signals
 from dynet_vdgi.system.workers import processes
@@ -114,7 +114,7 @@ def test_a_text_whose_worker_is_killed_is_parsed_as_without_jobs(
     killed: list[int] = []
     add = Totals.add
 
-    def kill_a_worker(totals: Totals, parsed: Parsed) -> None:
+    def kill_a_worker(totals: Totals, parsed: ParsedWindow) -> None:
         if not killed:
             killed.append(multiprocessing.active_children()[0].pid or 0)
             os.kill(killed[0], signal.SIGKILL)

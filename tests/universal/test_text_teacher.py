@@ -13,13 +13,13 @@ from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.stored import Measures
 from dynet_vdgi.universal.text_teacher import (
     FLOOR,
-    LONGEST,
+    LONGEST_SCORED,
     LONGEST_SENTENCE,
     MOST_TAGS,
     SHARE,
     TextTeacher,
     objects_come_first,
-    taught,
+    teach_text,
 )
 from dynet_vdgi.unsupervised.dmv import Dmv
 from tests.universal_toys import FEATURES
@@ -37,7 +37,7 @@ VERB_SECOND = [
 def test_every_word_that_the_teacher_reads_has_one_expected_head():
     long = Sentence.of_tags(["NOUN"] * LONGEST_SENTENCE + ["VERB"])
     text = [*VERB_LAST, long, Sentence.of_tags(["VERB"])]
-    _, arcs = taught(text, encode(text, FEATURES), TABLE)
+    _, arcs = teach_text(text, encode(text, FEATURES), TABLE)
     lengths = [len(sentence) for sentence in VERB_LAST]
     np.testing.assert_allclose(arcs.sum((1, 2, 3)), [*lengths, 0, 0], rtol=1e-5)
     np.testing.assert_allclose(arcs[: len(VERB_LAST), ROOT].sum((1, 2)), 1.0, rtol=1e-5)
@@ -45,14 +45,14 @@ def test_every_word_that_the_teacher_reads_has_one_expected_head():
 
 def test_objects_come_first_where_nouns_stand_before_verbs():
     for text, is_so in ((VERB_LAST, True), (VERB_SECOND, False)):
-        _, arcs = taught(text, encode(text, FEATURES), TABLE)
+        _, arcs = teach_text(text, encode(text, FEATURES), TABLE)
         assert objects_come_first(arcs.sum(0)) is is_so
     left = arcs.sum(0)[TAG["VERB"], TAG["NOUN"]]
     assert left[0] == pytest.approx(left[1], rel=0.7)  # the toy has a noun on either side
 
 
 def test_its_probabilities_are_those_of_a_dmv_under_the_table():
-    teacher, _ = taught(VERB_LAST, encode(VERB_LAST, FEATURES), TABLE)
+    teacher, _ = teach_text(VERB_LAST, encode(VERB_LAST, FEATURES), TABLE)
     prior = Prior.of_text(load_rules(rules_path("best")), VERB_LAST)
     marginals = Dmv().fit(VERB_LAST, prior).marginals(VERB_LAST[:2])
     expected = [np.log(np.maximum(each, np.exp(FLOOR))).ravel() for each in marginals]
@@ -62,8 +62,8 @@ def test_its_probabilities_are_those_of_a_dmv_under_the_table():
 
 
 def test_it_has_no_opinion_on_sentences_that_are_too_long():
-    teacher, _ = taught(VERB_LAST, encode(VERB_LAST, FEATURES), TABLE)
-    long = Sentence.of_tags(["NOUN"] * LONGEST + ["VERB"])
+    teacher, _ = teach_text(VERB_LAST, encode(VERB_LAST, FEATURES), TABLE)
+    long = Sentence.of_tags(["NOUN"] * LONGEST_SCORED + ["VERB"])
     found = teacher.log_probabilities([VERB_LAST[0], long, Sentence.of_tags(["VERB"])])
     n = len(VERB_LAST[0])
     assert found[: n * (n + 1)].all()
@@ -109,7 +109,7 @@ def test_a_model_file_keeps_it_exactly():
     ],
 )
 def test_a_damaged_teacher_is_refused(name, value):
-    teacher, _ = taught(VERB_LAST, encode(VERB_LAST, FEATURES), TABLE)
+    teacher, _ = teach_text(VERB_LAST, encode(VERB_LAST, FEATURES), TABLE)
     arrays = teacher.arrays()
     if value is None:
         del arrays[name]
@@ -125,10 +125,10 @@ def test_many_unknown_tags_share_a_symbol_because_tables_are_square():
         return [*VERB_LAST, *[Sentence.of_tags([tag, "VERB"]) for tag in tags]]
 
     few, many, x = text(MOST_TAGS - 4), text(3000)[:-500], [Sentence.of_tags(["X", "VERB"])]
-    teacher, _ = taught(few, encode(few, FEATURES), TABLE)
+    teacher, _ = teach_text(few, encode(few, FEATURES), TABLE)
     assert {"T0", "T90"} <= set(teacher.symbols)
-    teacher, _ = taught(many, encode(many, FEATURES), TABLE)
+    teacher, _ = teach_text(many, encode(many, FEATURES), TABLE)
     assert set(teacher.symbols) == {"NOUN", "VERB", "PRON", "ADJ", "X"}
-    other, _ = taught(text(0) + x * 2500, encode(text(0) + x * 2500, FEATURES), TABLE)
+    other, _ = teach_text(text(0) + x * 2500, encode(text(0) + x * 2500, FEATURES), TABLE)
     np.testing.assert_array_equal(teacher.model.choose, other.model.choose)
     assert teacher.log_probabilities([Sentence.of_tags(["T0", "VERB"])]).shape == (6,)

@@ -149,7 +149,7 @@ def test_log_p_of_relations_is_the_scorers(monkeypatch):
     heads = np.array([head for one in GOLD for head in one.heads or ()])
     together = base().log_p(TEXT, heads)
     assert np.exp(together).sum(axis=1) == pytest.approx(np.ones(len(heads)))
-    scorer = base().in_text
+    scorer = base().text_scorer
     scores = scorer.relations(scorer.encode(TEXT), heads)
     columns = [LABELS.index(relation) for relation in RELATIONS if relation != "root"]
     others = np.delete(scores, RELATIONS.index("root"), axis=1)

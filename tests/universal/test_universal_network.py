@@ -15,11 +15,11 @@ from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal.encoding import RELATIONS, band_of_forms, encode, known_features
 from dynet_vdgi.universal.layer_sizes import LayerSizes
 from dynet_vdgi.universal.learn.arc_network import UniversalNetwork, dy
-from dynet_vdgi.universal.learn.batches import LearningSource, batch_of, drawn, with_faults
+from dynet_vdgi.universal.learn.batches import LearningSource, batch_of, random_batches, with_faults
 from dynet_vdgi.universal.learn.invented import FaultSettings
 from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import Scorer, TextScorer
-from dynet_vdgi.universal.text_teacher import taught
+from dynet_vdgi.universal.text_teacher import teach_text
 from dynet_vdgi.universal.typology import Profile
 from tests import universal_reference
 
@@ -36,7 +36,9 @@ def sentences() -> list[Any]:
 def source(sentences: list[Any]) -> LearningSource:
     features = known_features([sentences], 1)
     text = encode(sentences, features, band_of_forms(sentences))
-    profile = Profile.of(text, features, taught(sentences, text, table_to_learn_under())[1].sum(0))
+    profile = Profile.of(
+        text, features, teach_text(sentences, text, table_to_learn_under())[1].sum(0)
+    )
     return LearningSource(text, [profile], profile)
 
 
@@ -162,7 +164,9 @@ def test_sentences_of_any_length_are_scored_together_as_alone(source, network, s
 
 def test_a_batch_goes_through_every_sentence_once(source):
     members = [
-        m for batch in drawn([source], 10**9, 40, 30, np.random.default_rng(1)) for m in batch
+        m
+        for batch in random_batches([source], 10**9, 40, 30, np.random.default_rng(1))
+        for m in batch
     ]
     lengths = source.text.lengths
     assert sorted(s for _, s in members) == [
@@ -193,4 +197,4 @@ def test_faults_change_what_they_say(source):
                     found.tags != source.text.tags[source.text.start[s] : source.text.start[s + 1]]
                 ).sum()
             )
-    assert 0.12 < n_wrong / n_words < 0.25  # some are drawn right
+    assert 0.12 < n_wrong / n_words < 0.25  # some are random_batches right

@@ -21,12 +21,12 @@ from dynet_vdgi.universal.encoding import (
     encode,
     known_features,
 )
-from dynet_vdgi.universal.learn.invented import kinds_of_arcs, orders, reordered
+from dynet_vdgi.universal.learn.invented import kinds_of_arcs, orders, reorder
 from dynet_vdgi.universal.learn.learning import GoldTreebank, learn
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import TextScorer
-from dynet_vdgi.universal.text_teacher import taught
+from dynet_vdgi.universal.text_teacher import teach_text
 from dynet_vdgi.universal.typology import Profile, TagCounts
 
 LEFT, RIGHT = 0, 1
@@ -81,7 +81,7 @@ def test_neighbours_and_words_in_reach_are_counted():
 def test_a_text_read_backwards_has_the_opposite_directions(demo):
     features = known_features([demo], 1)
     text = encode([replace(s, gaps=()) for s in demo], features)
-    _, arcs = taught(demo, text, table_to_learn_under())
+    _, arcs = teach_text(demo, text, table_to_learn_under())
     arcs = arcs.sum(0)
     forth = Profile.of(text, features, arcs)
     back = Profile.of(encode([mirrored(s) for s in demo], features), features, arcs[..., ::-1])
@@ -94,7 +94,7 @@ def test_a_profile_without_features_or_sentences_is_finite():
     for text in ([], [Sentence.of_tags(["NOUN"])], [Sentence.of_tags(["PUNCT", "X"])]):
         coded = encode(text, ("Case=Nom",))
         profile = Profile.of(
-            coded, ("Case=Nom",), taught(text, coded, table_to_learn_under())[1].sum(0)
+            coded, ("Case=Nom",), teach_text(text, coded, table_to_learn_under())[1].sum(0)
         )
         assert np.isfinite(profile.numbers).all()
         assert np.isfinite(profile.pairs).all()
@@ -128,7 +128,7 @@ def test_projective_trees_in_their_own_order_stay_as_they_are(demo):
     projective = [sentence for sentence in demo if is_projective(sentence.heads)]
     text = encode(projective, known_features([demo], 1))
     own = orders(text)
-    same = reordered(text, own, own, np.random.default_rng(0))
+    same = reorder(text, own, own, np.random.default_rng(0))
     np.testing.assert_array_equal(same.tags, text.tags)
     np.testing.assert_array_equal(same.heads, text.heads)
     np.testing.assert_array_equal(same.gaps, text.gaps)
@@ -138,7 +138,7 @@ def test_a_text_in_the_opposite_order_has_the_same_trees(demo):
     features = known_features([demo], 1)
     text = encode(demo, features)
     opposite = orders(encode([mirrored(sentence) for sentence in demo], features))
-    new = reordered(text, opposite, opposite, np.random.default_rng(0))
+    new = reorder(text, opposite, opposite, np.random.default_rng(0))
     for s in range(len(text)):
         assert relations_and_tags(new, s) == relations_and_tags(text, s)
     kind, was_left = kinds_of_arcs(text)
@@ -162,7 +162,7 @@ def test_learning_is_repeated_bit_for_bit_and_beats_the_next_word(demo, monkeypa
     scorer = learn(treebanks, settings, seed=2)
     again = learn(treebanks, settings, seed=2)
     assert all((scorer.weights[name] == again.weights[name]).all() for name in scorer.weights)
-    parser = TextScorer(scorer, scorer.measured(demo)[0], band_of_forms(demo))
+    parser = TextScorer(scorer, scorer.profile_and_teacher(demo)[0], band_of_forms(demo))
     text = parser.encode(demo)
     assert text.heads is not None
     at, right, next_word = 0, 0, 0

@@ -12,7 +12,14 @@ from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.hashing import text_code
 from dynet_vdgi.words.tagger import chain as crfs
 from dynet_vdgi.words.tagger.chain import FREE, Borders
-from dynet_vdgi.words.tagger.crf import Crf, FeatureWeights, Items, Likelihood, Tokens, seen_with
+from dynet_vdgi.words.tagger.crf import (
+    Crf,
+    FeatureWeights,
+    Items,
+    Likelihood,
+    Tokens,
+    weighted_features,
+)
 
 FIRST = np.array([0, 4, 4, 5, 8])  # one sequence is empty, one has one token
 
@@ -69,7 +76,7 @@ def test_marginals_sums_and_the_best_labels_are_those_of_enumeration(seed, given
 def test_gradients_are_those_of_finite_differences(seed, labels):
     rng = np.random.default_rng(seed)
     tokens = tokens_of(rng)
-    known, features = seen_with(tokens, labels, 3)
+    known, features = weighted_features(tokens, labels, 3)
     loss = Likelihood(tokens, labels, 3, known, features)
     x = rng.normal(size=len(known.labels) + 3 * 5)
     _, gradient = loss(x)
@@ -88,7 +95,7 @@ def test_the_loss_is_minus_the_log_probability_of_the_labels():
     tokens, labels = tokens_of(rng), np.array([0, 1, 2, 0, 2, 1, 1, 0])
     crf = Crf.fit(tokens, labels, 3, l2=0.5, iterations=4)
     x = np.concatenate([crf.weights.values, *(np.ravel(part) for part in crf.borders)])
-    value, _ = Likelihood(tokens, labels, 3, *seen_with(tokens, labels, 3))(x)
+    value, _ = Likelihood(tokens, labels, 3, *weighted_features(tokens, labels, 3))(x)
     scores, total = crf.scores(tokens), 0.0
     for start, end in zip(FIRST, FIRST[1:]):
         if start < end:
@@ -101,7 +108,7 @@ def test_features_of_one_token_have_weights_for_its_label_and_others_for_all():
     codes = np.array([5, 7, 5, 9, 2], np.uint64)  # items: {5, 7}, {}, {5}, {9}, {2}
     uses = np.array([[0, 1], [2, 1], [3, 1], [4, 1]], np.int32)
     tokens = Tokens(Items(np.array([0, 2, 2, 3, 4, 5]), codes), uses, np.array([0, 4]))
-    known, features = seen_with(tokens, np.array([1, 1, FREE, 0]), 2)
+    known, features = weighted_features(tokens, np.array([1, 1, FREE, 0]), 2)
     assert known.keys.tolist() == [2, 5, 7, 9]
     assert known.starts.tolist() == [0, 1, 3, 4, 4]
     assert known.labels.tolist() == [0, 0, 1, 1]
@@ -112,7 +119,7 @@ def test_scores_are_sums_over_items_and_features():
     rng = np.random.default_rng(3)
     tokens = tokens_of(rng)
     crf = Crf.fit(tokens, np.array([0, 1, 2, 0, 2, 1, 1, 0]), 3, iterations=3)
-    keys, starts, labels = crf.weights.known
+    keys, starts, labels = crf.weights.entries
     expected = np.zeros((8, 3))
     for i, items in enumerate(tokens.uses):
         for item in items:
@@ -182,6 +189,6 @@ def test_features_are_found_among_many():
     known = crfs.Sparse(keys, np.arange(len(keys) + 1), np.zeros(len(keys), np.int32))
     weights = FeatureWeights(known, np.zeros(len(keys)))
     for count in (20, 20_000):  # as Python, and as machine code
-        found = weights.found(Items(np.array([0, count]), codes[:count]))
+        found = weights.feature_numbers(Items(np.array([0, count]), codes[:count]))
         assert (keys[found[::2]] == codes[:count:2]).all()
         assert (found[1::2] == -1).all()

@@ -18,7 +18,7 @@ from dynet_vdgi.models import model_file
 from dynet_vdgi.models.run_folder import model_path
 from dynet_vdgi.training import run as run_module
 from dynet_vdgi.words.tagger.tagger import Tagger
-from dynet_vdgi.words.tokeniser import files as tokeniser_file
+from dynet_vdgi.words.tokeniser import tokeniser_file
 
 DEMO = ROOT / "resources" / "demo" / "demo-ud-train.conllu"
 N_SENTENCES = 40

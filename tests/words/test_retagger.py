@@ -21,10 +21,10 @@ from dynet_vdgi.models import archive
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.universal.encoding import N_TAGS
 from dynet_vdgi.words.tagger import retagger
-from dynet_vdgi.words.tagger.files import members
-from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, Said, input_of
+from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, TaggerOutput, input_of
 from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.tagger import Tagger
+from dynet_vdgi.words.tagger.tagger_file import members
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import BANDS, N_NUMBERS, CountedWords
 
@@ -185,7 +185,7 @@ def test_equal_samples_teach_equal_weights(learning: Any, source: Any) -> None:
 def test_where_nothing_is_said_the_loss_does_not_depend_on_it(learning: Any, source: Any) -> None:
     network, ours = learning.RetaggerNetwork(1, UNITS), Retagger(learning.standards([source]))
     plain = source.standardised(ours)
-    other = replace(plain, seen=plain.seen._replace(said=plain.seen.said[::-1]))
+    other = replace(plain, seen=plain.seen._replace(tagger_numbers=plain.seen.tagger_numbers[::-1]))
     members = [(0, int(s)) for s in np.flatnonzero(np.diff(source.seen.first) == 4)[:2]]
     losses = []
     for samples, says in ((plain, False), (other, False), (plain, True), (other, True)):
@@ -196,12 +196,14 @@ def test_where_nothing_is_said_the_loss_does_not_depend_on_it(learning: Any, sou
     assert len({*losses}) == 3
 
 
-def said_at_random(words: WordTypes, tags: tuple[str, ...], given: dict[int, int]) -> Said:
+def output_at_random(
+    words: WordTypes, tags: tuple[str, ...], given: dict[int, int]
+) -> TaggerOutput:
     rng = np.random.default_rng(1)
     marginals = rng.dirichlet(np.full(len(tags), 0.5), len(words.types))
     for word, tag in given.items():
         marginals[word] = np.eye(len(tags))[tag]
-    return Said(tags, 50, marginals, TypeMeans.of(words, marginals))
+    return TaggerOutput(tags, 50, marginals, TypeMeans.of(words, marginals))
 
 
 def test_given_tags_punctuation_and_tags_of_no_treebank_are_left_alone(
@@ -209,21 +211,21 @@ def test_given_tags_punctuation_and_tags_of_no_treebank_are_left_alone(
 ) -> None:
     words = WordTypes.of([("The", "dog", ",", "!"), ("ba", "BA", "dog")])
     tags = "ADJ", "EMO", "NOUN", "PUNCT", "VERB"
-    said = said_at_random(words, tags, {1: 0, 2: 3, 3: 3})
+    said = output_at_random(words, tags, {1: 0, 2: 3, 3: 3})
     is_free = np.arange(7) != 1
     text = LearningText([["the", "dog"]], [["VERB", "NOUN"]], [["ba", "ba"]])
-    found = random_retagger.retagged(text, words, said, is_free)
+    found = random_retagger.corrected_marginals(text, words, said, is_free)
     np.testing.assert_array_equal(found[[1, 2, 3]], said.marginals[[1, 2, 3]])
     np.testing.assert_array_equal(found[:, [1, 3]], said.marginals[:, [1, 3]])
     np.testing.assert_allclose(found.sum(1), 1)
     assert (np.abs(found - said.marginals)[[0, 4, 5, 6]].max(1) > 0.01).all()
-    nothing = random_retagger.retagged(text, words, said, np.zeros(7, np.bool_))
+    nothing = random_retagger.corrected_marginals(text, words, said, np.zeros(7, np.bool_))
     np.testing.assert_array_equal(nothing, said.marginals)
 
 
 def test_gaps_are_what_the_tagger_takes_for_punctuation(random_retagger: Retagger) -> None:
     words = WordTypes.of([("a", ",", "b", ",", ".", "c", "§"), (",",), ("d",)])
-    said = said_at_random(
+    said = output_at_random(
         words, ("NOUN", "PUNCT"), dict.fromkeys((0, 2, 5, 8), 0) | dict.fromkeys((1, 3, 4, 6, 7), 1)
     )
     its = input_of(LearningText([], []), words, said)
@@ -241,13 +243,13 @@ def test_types_that_are_alike_are_others_with_the_same_letters() -> None:
     forms = "walked", "talked", "walks", "ed", "the", ",", "w", "walked"
     counted = CountedWords.of(WordTypes.of([forms]))
     values = np.arange(len(counted.number), dtype=float)[:, None]
-    found = counted.alike(
+    found = counted.sums_over_alike(
         np.array([counted.number["walked"]]), np.append(values, values * 0 + 1, 1)
     )[0]
     number = counted.number
     same = ["talked", "ed"], ["talked"], ["talked"], ["walks"], ["walks"], []
     assert found.tolist() == [[sum(number[form] for form in each), len(each)] for each in same]
-    stems = counted.alike(np.array([number["walks"]]), values)[0, 5]
+    stems = counted.sums_over_alike(np.array([number["walks"]]), values)[0, 5]
     assert stems.tolist() == [0]  # wal, not walk
 
 
@@ -277,7 +279,9 @@ def test_types_are_alike_as_before_when_words_are_added(
     whole = CountedWords.of(WordTypes.of([*text.tagged, *text.raw, *new]))
     every = np.arange(len(whole.number))
     values = np.random.default_rng(1).random((len(every), 3))
-    np.testing.assert_array_equal(both.alike(every, values), whole.alike(every, values))
+    np.testing.assert_array_equal(
+        both.sums_over_alike(every, values), whole.sums_over_alike(every, values)
+    )
 
 
 def test_choices_of_the_same_words_with_other_tags_are_those_of_a_new_tagger(

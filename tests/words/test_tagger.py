@@ -18,7 +18,7 @@ from dynet_vdgi.conllu.writing import block_of
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
-from dynet_vdgi.words.tagger.lemmas import applied, known_lemmas, rule_of
+from dynet_vdgi.words.tagger.lemmas import apply_rule, known_lemmas, rule_of
 from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.tagger import Tagger
 from dynet_vdgi.words.tagger.type_means import TypeMeans
@@ -259,14 +259,14 @@ def test_rules_of_lemmas_make_the_lemmas_they_are_from():
         ("a", "bcd"),
     )
     for form, lemma in pairs:
-        assert applied(rule_of(form, lemma), form) == lemma
-    assert applied("ies>y", "Dogs") == "dogs"  # the rule does not fit
-    assert applied("s>", "s") == "s"
+        assert apply_rule(rule_of(form, lemma), form) == lemma
+    assert apply_rule("ies>y", "Dogs") == "dogs"  # the rule does not fit
+    assert apply_rule("s>", "s") == "s"
     assert rule_of("thoroughly", "x") == "_"
     # The rule of an abbreviation without its end was written as a lemma that no reader takes.
-    assert applied(rule_of("bl.a.", "bl."), "bl a.") == "bl"
-    assert applied(rule_of("ab", "a b"), "x b") == "x b"
-    assert applied("bc>", " bc") == " bc"
+    assert apply_rule(rule_of("bl.a.", "bl."), "bl a.") == "bl"
+    assert apply_rule(rule_of("ab", "a b"), "x b") == "x b"
+    assert apply_rule("bc>", " bc") == " bc"
 
 
 _ODD = (
@@ -304,7 +304,7 @@ def test_the_reader_takes_whatever_tagger_tokeniser_and_labeller_write(data_dir,
         }
         n_rules += len(rules)
         made = (
-            "".join(lines_of([(form, applied(rule, form)) for form in forms]))
+            "".join(lines_of([(form, apply_rule(rule, form)) for form in forms]))
             for rule in sorted(rules)
         )
         path.write_text("".join(made), encoding="utf-8")

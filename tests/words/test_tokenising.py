@@ -16,10 +16,10 @@ from dynet_vdgi.conllu.raw_documents import read_documents
 from dynet_vdgi.conllu.raw_text import Document
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.models import archive
-from dynet_vdgi.page.store.plain_text import by_rule
+from dynet_vdgi.page.store.plain_text import sentences_by_rule
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.words.tagger.crf import Items, Tokens
-from dynet_vdgi.words.tokeniser import features, files, whole
+from dynet_vdgi.words.tokeniser import features, tokeniser_file, whole
 from dynet_vdgi.words.tokeniser import passages as passages_module
 from dynet_vdgi.words.tokeniser.passages import passages
 from dynet_vdgi.words.tokeniser.seen import Seen
@@ -286,7 +286,9 @@ def test_format_characters_stay_with_the_letters_before_them(
     assert forms[0] == ["Le", "cha\u00adt\u200b", "du", "chien\u200d", "dort\u200b", ".\u200f"]
     assert [sentence[-1] for sentence in forms] == [".\u200f", "!\u200e", ".\u200f"]
     assert document.sentences[0].tokens[2].words == ("de", "le")
-    assert [[INVISIBLE[t.start : t.end] for t in s.tokens] for s in by_rule(INVISIBLE)] == forms
+    assert [
+        [INVISIBLE[t.start : t.end] for t in s.tokens] for s in sentences_by_rule(INVISIBLE)
+    ] == forms
     path = tmp_path / "text.conllu"
     path.write_bytes(raw_writing.conllu_of(document).encode())
     assert read_documents([path]) == [document]
@@ -329,7 +331,7 @@ def test_decomposed_text_is_tokenised_as_composed(
         path = tmp_path / f"{form}.conllu"
         path.write_text(accented(treebank(), form), encoding="utf-8")
         learnt = Tokeniser.fit(read_documents([path]), iterations=25)
-        texts[form] = files.members(learnt, files.Made())
+        texts[form] = tokeniser_file.members(learnt, tokeniser_file.Made())
     assert texts["NFC"] == texts["NFD"]
     raw = "Le châté auquél tràin dort. Le pâin du chïeñ 20 000 dort! ÀÉÎ auquéls 각"
     documents = [learnt.tokenise(unicodedata.normalize(form, raw)) for form in ("NFC", "NFD")]
@@ -388,7 +390,7 @@ def test_addresses_numbers_times_names_and_tags_stay_whole(stretch: str, learnt:
     assert [
         [form for form, _ in sentence] for sentence in sentences_of(learnt.tokenise(text))
     ] == expected
-    assert [[text[t.start : t.end] for t in s.tokens] for s in by_rule(text)] == expected
+    assert [[text[t.start : t.end] for t in s.tokens] for s in sentences_by_rule(text)] == expected
 
 
 NUMBERS = (
@@ -466,7 +468,7 @@ def test_a_picture_is_a_token_and_the_mark_after_it_another(name: str, learnt: T
     picture = PICTURES[name]
     for mark in "!.,?…)":
         for text in (f"Le chat dort {picture}{mark} pain", f"Le chat {picture}{mark}"):
-            for found in (learnt.tokenise(text).sentences, by_rule(text)):
+            for found in (learnt.tokenise(text).sentences, sentences_by_rule(text)):
                 tokens = [text[t.start : t.end] for sentence in found for t in sentence.tokens]
                 assert tokens[tokens.index("chat") + 1 + ("dort" in tokens) :][:2] == [
                     picture,
@@ -493,8 +495,8 @@ def test_what_the_training_text_cuts_between_digits_is_cut(tmp_path: Path) -> No
     learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
     assert learnt.cut == {"range", "slash"}
     assert not learnt.cuts_brackets
-    archive.write(tmp_path / "my", files.members(learnt, files.Made()))
-    for each in (learnt, files.load(tmp_path / "my")):
+    archive.write(tmp_path / "my", tokeniser_file.members(learnt, tokeniser_file.Made()))
+    for each in (learnt, tokeniser_file.load(tmp_path / "my")):
         (sentence,) = sentences_of(each.tokenise("7) chat dort 2014-2025 88/101."))
         forms = [form for form, _ in sentence]
         assert forms == ["7)", "chat", "dort", "2014", "-", "2025", "88", "/", "101", "."]
@@ -521,8 +523,8 @@ def test_brackets_are_cut_from_digits_as_the_training_text_cuts_them_from_words(
         (tmp_path / "text.conllu").write_text(text, encoding="utf-8")
         learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
         assert learnt.cuts_brackets is not glued
-        archive.write(tmp_path / "my", files.members(learnt, files.Made()))
-        assert files.load(tmp_path / "my").cuts_brackets is not glued
+        archive.write(tmp_path / "my", tokeniser_file.members(learnt, tokeniser_file.Made()))
+        assert tokeniser_file.load(tmp_path / "my").cuts_brackets is not glued
         if not glued:
             (sentence,) = sentences_of(learnt.tokenise("Le pain 30) dort."))
             assert [form for form, _ in sentence] == ["Le", "pain", "30", ")", "dort", "."]
@@ -598,8 +600,8 @@ def test_what_the_training_text_cuts_is_not_kept_whole(tmp_path: Path) -> None:
     (tmp_path / "text.conllu").write_text(lines, encoding="utf-8")
     learnt = Tokeniser.fit(read_documents([tmp_path / "text.conllu"]), iterations=25)
     assert learnt.cut == {"number"}
-    archive.write(tmp_path / "my", files.members(learnt, files.Made()))
-    for each in (learnt, files.load(tmp_path / "my")):
+    archive.write(tmp_path / "my", tokeniser_file.members(learnt, tokeniser_file.Made()))
+    for each in (learnt, tokeniser_file.load(tmp_path / "my")):
         (sentence,) = sentences_of(each.tokenise("Le pain dort 14,25 12:30."))
         assert [form for form, _ in sentence] == [
             "Le",
@@ -627,7 +629,9 @@ def test_labelling_sums_the_weights_that_learning_gave(
 ) -> None:
     symbols = symbols_of(documents[0].text[:900] + " Ünseen(“x”)…")
     tokens = Tokens.of_items(Items(*features.keys_of(symbols)), symbols.first)
-    assert np.allclose(features.scores_of(symbols, learnt._known), learnt.crf.scores(tokens))
+    assert np.allclose(
+        features.scores_of(symbols, learnt._weight_lookup), learnt.crf.scores(tokens)
+    )
 
 
 def test_compiled_and_uncompiled_features_are_equal() -> None:
@@ -645,7 +649,7 @@ def test_compiled_and_uncompiled_features_are_equal() -> None:
 @pytest.fixture(scope="module")
 def file(learnt: Tokeniser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("file") / "my.tokeniser"
-    archive.write(path, files.members(learnt, files.Made()))
+    archive.write(path, tokeniser_file.members(learnt, tokeniser_file.Made()))
     return path
 
 
@@ -653,7 +657,7 @@ def test_a_file_gives_the_tokeniser_back(
     file: Path, learnt: Tokeniser, documents: list[Document]
 ) -> None:
     text = documents[0].text + "(Autrement.) auxquels, M. 3!"
-    assert files.load(file).tokenise(text) == learnt.tokenise(text)
+    assert tokeniser_file.load(file).tokenise(text) == learnt.tokenise(text)
 
 
 def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
@@ -663,7 +667,7 @@ def test_a_changed_file_is_refused_or_works(file: Path, tmp_path: Path) -> None:
         path.write_bytes(mutations.model(content, random.Random(seed)))
         try:
             raw_writing.conllu_of(
-                files.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA")
+                tokeniser_file.load(path).tokenise("Le chat (du) voisin auxquels dort. Oui\n\nA")
             )
         except ModelError as error:
             refused.append(str(error))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -26,25 +26,18 @@ def items(part: Differing) -> list[dict[str, Any]]:
     `word` is a place in the sentence, 0: the whole of it.
     """
 
-    def words(side: Side, number: int) -> str:
-        return " ".join(side.columns[word][1] for word in side.words_in(range(number, number + 1)))
-
-    def head(side: Side, word: int) -> str:
-        place = side.heads[word]
-        if place < 0:
-            return "ROOT" if place == ROOT else "_"
-        return f"{side.columns[word][6]} {side.columns[place][1]}"
-
-    sides = list(zip(part.sides, part.numbers))
-    found = []
+    items = []
     for key in part.keys:
         place, _, column = key.rpartition(":")
-        form, values = "", [" · ".join(words(side, n) for n in numbers) for side, numbers in sides]
-        if key != TOKENS:
-            one = part.differences[key]
-            form, values = part.sides[0].columns[one.pair.one][1], [one.one, one.other]
+        if key == TOKENS:
+            form, values = "", []
+            for side, numbers in zip(part.sides, part.numbers):
+                values.append(_text_of(side, numbers))
+        else:
+            two = part.differences[key]
+            form, values = part.sides[0].columns[two.pair.one][1], [two.one, two.other]
             if column == "head":
-                values = [head(side, word) for side, word in zip(part.sides, one.pair)]
+                values = [_head_of(side, word) for side, word in zip(part.sides, two.pair)]
         choice = part.choices.get(key)
         item = {
             "key": key,
@@ -53,8 +46,25 @@ def items(part: Differing) -> list[dict[str, Any]]:
             "form": form,
             "values": values,
         }
-        found.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
-    return found
+        items.append({**item, "side": choice and choice.side, "by": choice.by if choice else ""})
+    return items
+
+
+def _text_of(side: Side, numbers: Sequence[int]) -> str:
+    """The words of a side's sentences with these numbers."""
+    sentences = []
+    for number in numbers:
+        words = side.words_in(range(number, number + 1))
+        sentences.append(" ".join(side.columns[word][1] for word in words))
+    return " · ".join(sentences)
+
+
+def _head_of(side: Side, word: int) -> str:
+    """The head of a word as the page shows it: number and form."""
+    place = side.heads[word]
+    if place < 0:
+        return "ROOT" if place == ROOT else "_"
+    return f"{side.columns[word][6]} {side.columns[place][1]}"
 
 
 WRITE_EVERY = 1.0
@@ -109,16 +119,16 @@ class DecisionPage(server.Page):
         work = self._work
         names = [work.two.one.path, work.two.other.path, str(work.path)]
         content = {"files": names, "name": work.name, "fault": work.fault}
-        content |= {"more": work.not_compared_in_words()}
+        content |= {"more": work.remark_on_not_compared()}
         return JSONResponse({**content, **work.counts()})
 
     async def next(self, request: Request) -> Response:
         """The number of the next part with something to decide, null if there is none."""
-        after = server.asked(request, "after")
+        after = server.number_asked(request, "after")
         return JSONResponse({"next": self._work.next_open(-1 if after is None else after)})
 
     async def part(self, request: Request) -> Response:
-        return self._shown(request.path_params["number"])
+        return self._part_answer(request.path_params["number"])
 
     async def decide(self, request: Request) -> Response:
         """Takes a side for some differences; the answer comes when that is on the disk."""
@@ -130,30 +140,30 @@ class DecisionPage(server.Page):
                 "this sentence was decided elsewhere meanwhile; here it is as it is now"
             )
         self._work.decide(order.part, order.keys, order.side)
-        return self._shown(order.part)
+        return self._part_answer(order.part)
 
     async def undo(self, request: Request) -> Response:
-        return self._shown(self._work.undo())
+        return self._part_answer(self._work.undo())
 
-    def _shown(self, number: int) -> Response:
+    def _part_answer(self, number: int) -> Response:
         part = self._work.part(number)
         sides = list(zip(part.sides, part.numbers))
         blocks = [side.blocks[numbers[0]] for side, numbers in sides]
         trees = []  # of all words of both sides, with heads as places among them, 0: ROOT, -1: none
         for side, numbers in sides:
-            words = side.words_in(numbers)
-            heads = [side.heads[word] for word in words]
-            trees.append(
-                [
+            words, tree = side.words_in(numbers), []
+            for word in words:
+                head, columns = side.heads[word], side.columns[word]
+                number_of_head = head - words.start + 1 if head >= 0 else head - ROOT
+                tree.append(
                     {
-                        "form": side.columns[word][1],
-                        "tag": side.columns[word][3],
-                        "head": head - words.start + 1 if head >= 0 else head - ROOT,
-                        "label": side.columns[word][7],
+                        "form": columns[1],
+                        "tag": columns[3],
+                        "head": number_of_head,
+                        "label": columns[7],
                     }
-                    for word, head in zip(words, heads)
-                ]
-            )
+                )
+            trees.append(tree)
         content = {
             "number": number,
             "version": part.version,
@@ -162,6 +172,6 @@ class DecisionPage(server.Page):
             "trees": trees,
             "items": items(part),
             "fault": part.tree_fault(),
-            "waits": part.waits,
+            "waits": part.is_waiting_for_heads,
         }
         return JSONResponse(content)

@@ -1,11 +1,12 @@
 """Two annotations of one text made into a third: what is different, and which side somebody has
 taken.
 
-The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are taken as a whole
-(`TOKENS`); elsewhere each column of each word is decided on its own. Until then the result has what the first file
-has, and says so in MISC: `Differs=head,deprel`. What was decided has the marks of `vdgi annotate`: `HeadBy=NAME` and
-so on; what both annotators have set alike has both names, `HeadBy=ben,anna`. DEPS, empty nodes, MISC and
-comments that only one file has are kept; where both have others, the first file's.
+The text is cut where a sentence ends in both files. Where sentences or words differ, one side's are
+taken as a whole (`TOKENS`); elsewhere each column of each word is decided on its own. Until then
+the result has what the first file has, and says so in MISC: `Differs=head,deprel`. What was decided
+has the marks of `vdgi annotate`: `HeadBy=NAME` and so on; what both annotators have set alike has
+both names, `HeadBy=ben,anna`. DEPS, empty nodes, MISC and comments that only one file has are kept;
+where both have others, the first file's.
 
 Decisions are in a journal beside the result before they count; the result is always replaced as a
 whole.
@@ -51,10 +52,9 @@ class Adjudication:
     def __init__(self, one: str, other: str, output: str, name: str) -> None:
         self.name, self.path = name, Path(output)
         self.two = TwoFiles.read(one, other)
-        extra, its = (
-            {each.extra for each in side.blocks} for side in (self.two.one, self.two.other)
-        )
-        if extra != its:
+        extra = {block.extra for block in self.two.one.blocks}
+        other_extra = {block.extra for block in self.two.other.blocks}
+        if extra != other_extra:
             message = "its columns after MISC are not those of the other file"
             raise DataError(
                 other, None, message, f"bring both files to the same columns; the other is {one}"
@@ -80,7 +80,7 @@ class Adjudication:
                     f"{output} was changed by another program; name another file, or move it away"
                 )
                 raise UsageError(message)
-            content, _ = self._noted()
+            content, _ = self._content_in_journal()
             with files.atomic_bytes_writer(self.path) as handle:
                 handle.write(content)
             self._file = OwnFile(self.path)
@@ -90,9 +90,12 @@ class Adjudication:
             self.journal.close()
             raise
 
-    def _noted(self) -> tuple[bytes, str]:
+    def _content_in_journal(self) -> tuple[bytes, str]:
         """The result and its checksum, which is in the journal."""
-        content = "".join(line + "\n" for part in self._all for line in part.lines()).encode()
+        lines: list[str] = []
+        for part in self._all:
+            lines += part.lines()
+        content = "".join(line + "\n" for line in lines).encode()
         digest = hashlib.sha256(content).hexdigest()
         if digest not in self._written:
             self.journal.add({"written": digest})
@@ -160,16 +163,21 @@ class Adjudication:
     def next_open(self, after: int) -> int | None:
         """The next part with something open, beginning again at the end; None if all is decided."""
         order = sorted(range(len(self.parts)), key=lambda k: k <= after)
-        return next((k for k in order if self.parts[k].open or self.parts[k].waits), None)
+        return next(
+            (k for k in order if self.parts[k].open or self.parts[k].is_waiting_for_heads), None
+        )
 
-    def not_compared(self) -> dict[str, int]:
+    def counts_not_compared(self) -> dict[str, int]:
         """Where both files have something different that nobody can decide here: kinds, with
         sentences."""
-        return dict(sorted(Counter(kind for part in self._all for kind in part.differing).items()))
+        counts: Counter[str] = Counter()
+        for part in self._all:
+            counts.update(part.differing)
+        return dict(sorted(counts.items()))
 
-    def not_compared_in_words(self) -> str:
-        """What `not_compared` gives, and what becomes of it; "" for nothing."""
-        kinds = self.not_compared().items()
+    def remark_on_not_compared(self) -> str:
+        """What `counts_not_compared` gives, and what becomes of it; "" for nothing."""
+        kinds = self.counts_not_compared().items()
         which = ", ".join(f"{kind} in {count(n, 'sentence')}" for kind, n in kinds)
         what = "not compared, though both files have them and they differ"
         return which and f"{what}: {which}; {self.two.one.path}'s are kept"
@@ -189,7 +197,7 @@ class Adjudication:
             return
         self.is_unsaved = False
         try:
-            self._file.write(*self._noted())
+            self._file.write(*self._content_in_journal())
         except VdgiError:
             self.is_unsaved = True
             raise

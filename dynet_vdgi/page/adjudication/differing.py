@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 from dynet_vdgi.conllu.tree_faults import FREE, cycle
 from dynet_vdgi.errors import VdgiError
 from dynet_vdgi.evaluation.two_files import COLUMNS, Stretch, TwoFiles, TwoValues
-from dynet_vdgi.page.adjudication.joining import joined
-from dynet_vdgi.page.text.marked import MARKS
+from dynet_vdgi.page.adjudication.joining import joined_sentence
+from dynet_vdgi.page.text.sentence_state import MARKS
 
 TOKENS = "tokens"
 
@@ -78,18 +78,20 @@ class Differing:
             side = self.choices[TOKENS].side if TOKENS in self.choices else 0
             blocks = [self.sides[side].blocks[number].lines for number in self.numbers[side]]
             mark = [] if TOKENS in self.choices else [f"# differs = {TOKENS}"]
-            return [line for block in blocks for line in (*mark, *block, "")]
-        one, other = (
-            side.blocks[numbers[0]].lines for side, numbers in zip(self.sides, self.numbers)
-        )
-        lines, self.differing = joined(one, other)
+            lines = []
+            for block in blocks:
+                lines += [*mark, *block, ""]
+            return lines
+        one = self.sides[0].blocks[self.numbers[0][0]].lines
+        other = self.sides[1].blocks[self.numbers[1][0]].lines
+        lines, self.differing = joined_sentence(one, other)
         if self.keys:  # not so in most of a long text
             values = {line.partition("\t")[0]: line.split("\t") for line in other}
-            waits = self.waits
-            lines = [self._decided(line, values, waits) for line in lines]
+            waits = self.is_waiting_for_heads
+            lines = [self._decided_line(line, values, waits) for line in lines]
         return [*lines, ""]
 
-    def _decided(self, line: str, others: Mapping[str, Sequence[str]], waits: bool) -> str:
+    def _decided_line(self, line: str, others: Mapping[str, Sequence[str]], waits: bool) -> str:
         """A line with what was decided of its word, and marks; `others`: the other side's columns,
         by ID.
 
@@ -124,16 +126,16 @@ class Differing:
         if not decided:
             return ""
         other = {key: self.differences[key].other for key in decided if self.choices[key].side}
-        return _no_tree({**self._heads(0), **other}.values())
+        return _tree_fault({**self._heads(0), **other}.values())
 
     @property
     def has_tree(self) -> bool:
         """Whether either side's heads are a tree, or part of one: taking them all mends every
         fault."""
-        return any(not _no_tree(self._heads(side).values()) for side in (0, 1))
+        return any(not _tree_fault(self._heads(side).values()) for side in (0, 1))
 
     @property
-    def waits(self) -> bool:
+    def is_waiting_for_heads(self) -> bool:
         """Whether decided heads wait for others, because together they are no tree and could be
         one."""
         return bool(self.tree_fault()) and self.has_tree
@@ -146,7 +148,7 @@ class Differing:
         return {f"{row[0]}:head": row[6] for row in rows}
 
 
-def _no_tree(texts: Iterable[str]) -> str:
+def _tree_fault(texts: Iterable[str]) -> str:
     """Why values of HEAD are no tree, nor part of one; "" if they are."""
     heads = [FREE if text == "_" else int(text) for text in texts]
     if heads.count(0) > 1:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dynet_vdgi.conllu import guess_marks
-from dynet_vdgi.page.text.marked import MARKS, NAMES
+from dynet_vdgi.page.text.sentence_state import MARKS, NAMES
 
 DEPS = 8
 
@@ -17,7 +17,7 @@ _COMMENT_KEY = re.compile(r"#\s*([^=]*?)\s*(=|\Z)")
 _OF_TEXT = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")
 
 
-def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
+def joined_sentence(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[str]]:
     """A sentence's lines with the comments, MISC, DEPS and empty nodes that only the other side
     has.
 
@@ -25,35 +25,56 @@ def joined(lines: Sequence[str], others: Sequence[str]) -> tuple[list[str], set[
     """
     if lines == others:
         return [*lines], set()
-    comments, its_comments = ([line for line in side if line[0] == "#"] for side in (lines, others))
-    rows, its = ([line.split("\t") for line in side if line[0] != "#"] for side in (lines, others))
-    new = [c for c in its_comments if c not in comments and not guess_marks.COMMENT.fullmatch(c)]
-    keys = {*map(_key, comments)}
+    comments, rows = _comments_and_rows(lines)
+    other_comments, other_rows = _comments_and_rows(others)
+    new = [c for c in other_comments if c not in comments and not guess_marks.COMMENT.fullmatch(c)]
+    keys = {_key(comment) for comment in comments}
     more = [comment for comment in new if _key(comment) not in keys]
     differing = {"comments"} if len(more) < len(new) else set()
-    nodes, its_nodes = ([row for row in side if "-" not in row[0]] for side in (rows, its))
-    graph, its_graph = (
-        [r if "." in r[0] else [r[0], r[DEPS]] for r in side] for side in (nodes, its_nodes)
-    )
     if not _has_graph(rows):
-        rows = _with_graph(rows, its)
-    elif graph != its_graph and _has_graph(its):
+        rows = _with_graph(rows, other_rows)
+    elif _has_graph(other_rows) and _graph_of(rows) != _graph_of(other_rows):
         differing.add("DEPS and empty nodes")
     extra = {row[0]: row[10:] for row in rows}
-    if any(extra.get(row[0], row[10:]) != row[10:] for row in its):
+    if any(extra.get(row[0], row[10:]) != row[10:] for row in other_rows):
         differing.add("columns after MISC")
-    theirs = {row[0]: row[9] for row in its}
+    theirs = {row[0]: row[9] for row in other_rows}
     for row in rows:
-        others_marks = _marks(theirs.get(row[0], "_"))
-        own = [_by_both(entry, others_marks) for entry in row[9].split("|") if entry != "_"]
-        names = {entry.partition("=")[0] for entry in own}
-        unseen = [entry for entry in theirs.get(row[0], "_").split("|") if entry not in ("_", *own)]
-        unseen = [entry for entry in unseen if not entry.startswith(guess_marks.CHANCES)]
-        kept = [entry for entry in unseen if entry.partition("=")[0] not in (*names, *_OF_TEXT)]
-        if any(entry not in kept and not entry.startswith(MARKS) for entry in unseen):
+        row[9], is_contradicted = _joined_misc(row[9], theirs.get(row[0], "_"))
+        if is_contradicted:
             differing.add("MISC")
-        row[9] = "|".join([*own, *kept]) or "_"
-    return [*comments, *more, *map("\t".join, rows)], differing
+    return [*comments, *more, *("\t".join(row) for row in rows)], differing
+
+
+def _comments_and_rows(lines: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """The comments of a sentence, and the columns of its other lines."""
+    comments = [line for line in lines if line[0] == "#"]
+    return comments, [line.split("\t") for line in lines if line[0] != "#"]
+
+
+def _graph_of(rows: Sequence[list[str]]) -> list[list[str]]:
+    """Empty nodes, and of words ID and DEPS."""
+    nodes = [row for row in rows if "-" not in row[0]]
+    return [row if "." in row[0] else [row[0], row[DEPS]] for row in nodes]
+
+
+def _joined_misc(misc: str, other: str) -> tuple[str, bool]:
+    """MISC with what only the other side has, and whether the other side has more that differs."""
+    others_marks = _marks(other)
+    entries = []
+    for entry in misc.split("|"):
+        if entry != "_":
+            entries.append(_entry_by_both(entry, others_marks))
+    names = {entry.partition("=")[0] for entry in entries}
+    added, is_contradicted = [], False
+    for entry in other.split("|"):
+        if entry in ("_", *entries) or entry.startswith(guess_marks.CHANCES):
+            continue
+        if entry.partition("=")[0] not in (*names, *_OF_TEXT):
+            added.append(entry)
+        elif not entry.startswith(MARKS):
+            is_contradicted = True
+    return "|".join([*entries, *added]) or "_", is_contradicted
 
 
 def _marks(misc: str) -> dict[str, str]:
@@ -62,7 +83,7 @@ def _marks(misc: str) -> dict[str, str]:
     return {key + sign: names for key, sign, names in parts if key + sign in MARKS}
 
 
-def _by_both(entry: str, others_marks: Mapping[str, str]) -> str:
+def _entry_by_both(entry: str, others_marks: Mapping[str, str]) -> str:
     """An entry of MISC; a mark that both sides have gets the names of both, each once."""
     mark = entry.partition("=")[0] + "="
     if mark not in others_marks or mark not in MARKS:
@@ -76,21 +97,21 @@ def _has_graph(rows: Sequence[Sequence[str]]) -> bool:
     return any("." in row[0] or row[DEPS] != "_" for row in rows)
 
 
-def _with_graph(rows: Sequence[list[str]], its: Sequence[list[str]]) -> list[list[str]]:
+def _with_graph(rows: Sequence[list[str]], other_rows: Sequence[list[str]]) -> list[list[str]]:
     """The rows of a sentence with DEPS and empty nodes of another one of the same words."""
-    deps = {row[0]: row[DEPS] for row in its if row[0].isdigit()}
+    deps = {row[0]: row[DEPS] for row in other_rows if row[0].isdigit()}
     after: dict[str, list[list[str]]] = {}
-    for row in its:
+    for row in other_rows:
         if "." in row[0]:
             after.setdefault(row[0].partition(".")[0], []).append([*row])
-    found = after.get("0", [])
+    joined_rows = after.get("0", [])
     for row in rows:
-        found.append([*row[:DEPS], deps.get(row[0], row[DEPS]), *row[DEPS + 1 :]])
-        found += after.get(row[0], [])
-    return found
+        joined_rows.append([*row[:DEPS], deps.get(row[0], row[DEPS]), *row[DEPS + 1 :]])
+        joined_rows += after.get(row[0], [])
+    return joined_rows
 
 
 def _key(comment: str) -> str:
     """The name in a comment `# name = value`; a comment without a value is its own name."""
-    found = _COMMENT_KEY.match(comment)
-    return found[1] if found and found[2] else comment
+    match = _COMMENT_KEY.match(comment)
+    return match[1] if match and match[2] else comment

@@ -13,9 +13,10 @@ from itertools import product
 
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
 from dynet_vdgi.page.learn.composed_xpos import composed_xpos
-from dynet_vdgi.page.learn.described import Described, described
-from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns, MarkedSentence
-from dynet_vdgi.words.tagger.lemmas import AS_WRITTEN, applied, n_shared, rule_of
+from dynet_vdgi.page.learn.described import Described, description_of
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import NO_VALUE, MarkedColumns
+from dynet_vdgi.words.tagger.lemmas import AS_WRITTEN, apply_rule, n_shared, rule_of
 
 LONGEST_ENDING = 6
 """Letters of the longest ending; a whole word is longer than all."""
@@ -65,14 +66,14 @@ class Analogies:
 
     def _count(self, form: str, tag: str, description: Described, n: int) -> None:
         self._tags[form.lower()][tag] += n
-        if description.lemma not in ("", NOTHING):
-            lemma = applied(description.lemma, form)
+        if description.lemma not in ("", NO_VALUE):
+            lemma = apply_rule(description.lemma, form)
             self._lemmas[tag][lemma] += n
             self._beginnings[form[:2].lower()][_beginnings_of(form.lower(), lemma.lower())] += n
         for ending in _endings(form):
             self._counts[tag, ending][description] += n
 
-    def ranked(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
+    def ranked_values(self, form: str, tag: str, name: str, feats: str = "") -> list[str]:
         """The values of a column for a form with a tag, and with features if they are known; the
         likeliest first."""
         scores: defaultdict[str, float] = defaultdict(float)
@@ -88,7 +89,7 @@ class Analogies:
             weight *= WEIGHT_OF_A_LETTER
         values = [value for value, score in scores.items() if score > 0]
         values.sort(key=lambda value: -scores[value])
-        if name == "xpos" and feats not in ("", NOTHING):
+        if name == "xpos" and feats not in ("", NO_VALUE):
             values = self._composed_xpos(tag, feats) + values
         return list(dict.fromkeys(values))
 
@@ -101,7 +102,7 @@ class Analogies:
         is_new = all(description.feats != feats for description in described_words)
         return [composed_xpos(feats, described_words)] if described_words and is_new else []
 
-    def recalled(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
+    def corrected_guess(self, form: str, tag: str, guess: Described) -> tuple[str, Described]:
         """A tagger's tag and guess for a word of which nobody has said anything, with what was said
         of others.
 
@@ -113,7 +114,7 @@ class Analogies:
         tags = +self._tags.get(form.lower(), Counter())
         if tags and tag not in tags:
             tag, guess = tags.most_common(1)[0][0], Described()
-        if tag == NOTHING:
+        if tag == NO_VALUE:
             return tag, guess
         like = self.guess(form, MarkedColumns(upos=tag))
         if tag not in tags:
@@ -121,7 +122,7 @@ class Analogies:
             return tag, Described(xpos, feats, like.lemma or guess.lemma)
         values = []
         for place, (old, best) in enumerate(zip(guess, like)):
-            counts = self._of_form(form, tag, place)
+            counts = self._counts_of_form(form, tag, place)
             if not counts or old in counts:
                 values.append(old)
             elif best in counts:
@@ -130,19 +131,19 @@ class Analogies:
                 values.append(counts.most_common(1)[0][0])
         return tag, Described(*values)
 
-    def _of_form(self, form: str, tag: str, place: int) -> Counter[str]:
+    def _counts_of_form(self, form: str, tag: str, place: int) -> Counter[str]:
         """What was said of a form with a tag, in the column at a place of `Described`; lemmas, not
         their rules."""
         counts: Counter[str] = Counter()
-        for description, n in self._counts[tag, _whole(form)].items():
+        for description, n in self._counts[tag, _whole_form(form)].items():
             value = description[place]
-            if place == LEMMA and value not in ("", NOTHING):
-                value = applied(value, form)
+            if place == LEMMA and value not in ("", NO_VALUE):
+                value = apply_rule(value, form)
             if value and n > 0:
                 counts[value] += n
         return counts
 
-    def others(self, tag: str, name: str) -> list[str]:
+    def values_of_other_tags(self, tag: str, name: str) -> list[str]:
         """The values of a column under other tags, the most frequent first."""
         place = Described._fields.index(name)
         counts: Counter[str] = Counter()
@@ -169,23 +170,23 @@ class Analogies:
     def _lemmas_by_rule(self, form: str, tag: str, feats: str) -> Iterator[str]:
         """The lemmas that rules make of a form: those of its tag, then those of others; then the
         form itself. There is at least one."""
-        lower, start = form.lower(), self._with_lemmas_beginning(form, tag)
+        lower, start = form.lower(), self._form_with_lemmas_beginning(form, tag)
         for rule in self._lemma_rules(form, tag, feats):
             if rule == AS_WRITTEN or lower.endswith(rule.partition(">")[0]):
-                yield applied(rule, start)
+                yield apply_rule(rule, start)
         yield from (start.lower(), lower, form)
 
     def _lemma_rules(self, form: str, tag: str, feats: str) -> Iterator[str]:
-        yield from self.ranked(form, tag, "lemma", feats)
-        yield from self.others(tag, "lemma")  # slow, and asked for later lemmas only
+        yield from self.ranked_values(form, tag, "lemma", feats)
+        yield from self.values_of_other_tags(tag, "lemma")  # slow, and asked for later lemmas only
 
-    def _with_lemmas_beginning(self, form: str, tag: str) -> str:
+    def _form_with_lemmas_beginning(self, form: str, tag: str) -> str:
         """A form with the beginning of its lemma, as most words with its first letters have it:
         bean for bhean."""
         lower = form.lower()
         counts = +self._beginnings[lower[:2]]
         of_form, of_lemma = counts.most_common(1)[0][0] if counts else SAME_BEGINNING
-        of_same_form = self._counts.get((tag, _whole(form)), Counter())
+        of_same_form = self._counts.get((tag, _whole_form(form)), Counter())
         has_lemma = any(n > 0 and description.lemma for description, n in of_same_form.items())
         if of_form == of_lemma or has_lemma or len(form) <= len(of_form) + 1:
             start = form
@@ -196,17 +197,19 @@ class Analogies:
     def guess(self, form: str, word: MarkedColumns) -> Described:
         """What is likely of a word that has at least a tag, "" where no word tells; what it has
         stays."""
-        description = described(word)
-        feats = description.feats or _first(self.ranked(form, word.upos, "feats"))
-        xpos = description.xpos or _first(self.ranked(form, word.upos, "xpos", feats))
-        rules = self.ranked(form, word.upos, "lemma", feats)
-        lemma = _first(rules or self.others(word.upos, "lemma"))
-        if lemma not in ("", NOTHING):
+        description = description_of(word)
+        feats = description.feats or _first_or_empty(self.ranked_values(form, word.upos, "feats"))
+        xpos = description.xpos or _first_or_empty(
+            self.ranked_values(form, word.upos, "xpos", feats)
+        )
+        rules = self.ranked_values(form, word.upos, "lemma", feats)
+        lemma = _first_or_empty(rules or self.values_of_other_tags(word.upos, "lemma"))
+        if lemma not in ("", NO_VALUE):
             lemma = next(self.lemmas(form, word.upos, feats))
         return Described(xpos, feats, lemma)
 
 
-def _first(values: Sequence[str]) -> str:
+def _first_or_empty(values: Sequence[str]) -> str:
     return values[0] if values else ""
 
 
@@ -215,10 +218,10 @@ def _words(marked: MarkedSentence) -> Iterator[tuple[str, str, Described]]:
     finished sentence."""
     is_done = marked.is_done
     for form, word in zip(marked.forms, marked.state.columns):
-        if word.upos != NOTHING:
-            description = described(word, is_done)
+        if word.upos != NO_VALUE:
+            description = description_of(word, is_done)
             lemma = description.lemma
-            rule = lemma if lemma in ("", NOTHING) else _rule_of(form, lemma)
+            rule = lemma if lemma in ("", NO_VALUE) else _rule_of(form, lemma)
             yield form, word.upos, description._replace(lemma=rule)
 
 
@@ -227,7 +230,7 @@ def _rule_of(form: str, lemma: str) -> str:
     if ">" in form:
         return ""
     rule = rule_of(form, lemma)
-    return f"{form.lower()}>{lemma}" if rule == NOTHING else rule
+    return f"{form.lower()}>{lemma}" if rule == NO_VALUE else rule
 
 
 def _beginnings_of(form: str, lemma: str) -> tuple[str, str]:
@@ -246,9 +249,9 @@ def _endings(form: str) -> Iterator[str]:
     lower = form.lower()
     for length in range(min(LONGEST_ENDING, len(lower)) + 1):
         yield lower[len(lower) - length :]
-    yield _whole(form)
+    yield _whole_form(form)
 
 
-def _whole(form: str) -> str:
+def _whole_form(form: str) -> str:
     """A whole form among endings, of which none has a line break."""
     return f"\n{form.lower()}"

@@ -17,10 +17,11 @@ from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.conllu.tree_faults import FREE
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.inference import eisner
-from dynet_vdgi.page.text.marked import Guess, mended
+from dynet_vdgi.page.text.guesses import Guess
+from dynet_vdgi.page.text.tree_mending import mended_tree
 from dynet_vdgi.parser import given_heads
 from dynet_vdgi.parser.choosing import choose
-from dynet_vdgi.parser.confidence import shifted
+from dynet_vdgi.parser.confidence import shift_probabilities
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
 from dynet_vdgi.rule_tables.facts import load_facts
@@ -141,7 +142,7 @@ class Learnt:
 
     def likely(self, tree: Sentence) -> list[list[tuple[str, float]]]:
         """The most probable relations of each word of a tree, the best first."""
-        return self.labeller.likely(tree)
+        return self.labeller.likely_relations(tree)
 
     def guess(self, sentence: Sentence, shown: Sequence[int] = (), corrected: int = 0) -> Guess:
         """The best tree of a sentence that contains the confirmed heads.
@@ -154,14 +155,14 @@ class Learnt:
             guess = self.guesses([replace(sentence, heads=None)])[0]
             tree, probabilities = guess.heads, np.array(guess.sure)
         else:
-            given = replace(sentence, heads=_possible(heads))
-            tree, probabilities = self._exact(given, shown[: max(0, corrected - 1)])
+            given = replace(sentence, heads=_compatible_heads(heads))
+            tree, probabilities = self._exact_tree(given, shown[: max(0, corrected - 1)])
         whole = [t if h == FREE else h for t, h in zip(tree, heads)]
-        tree = mended(whole, [h != FREE for h in heads])
+        tree = mended_tree(whole, [h != FREE for h in heads])
         labelled = self.labeller.predict([replace(sentence, heads=tree, deprels=())])[0]
         return Guess(tree, labelled.deprels, tuple(probabilities.tolist()))
 
-    def _exact(self, given: Sentence, held: Sequence[int]) -> tuple[tuple[int, ...], Floats]:
+    def _exact_tree(self, given: Sentence, held: Sequence[int]) -> tuple[tuple[int, ...], Floats]:
         """A tree that contains the given heads, and the CRF's probabilities (n,) of its heads.
 
         The tree maximises the expected number of right heads after the CRF's scores are raised for
@@ -173,7 +174,7 @@ class Learnt:
         probabilities = eisner.marginals(eisner.constrained_scores(scores, heads))
         if self.parser.student is not None:
             firm = [h if h != FREE else before for h, before in zip(heads, held)]
-            around = _possible([*firm, *heads[len(held) :]])
+            around = _compatible_heads([*firm, *heads[len(held) :]])
             (parsed,) = self.parser.predict([replace(given, heads=around)], keep_heads=True)
             _favour(scores, parsed.heads or (), STUDENT)
         _favour(scores, held, HELD)
@@ -181,7 +182,7 @@ class Learnt:
             eisner.marginals(eisner.constrained_scores(scores, heads)), heads
         )
         shift = self.parser.calibration.shift if self.parser.calibration else 0.0
-        return tree, shifted(probabilities[list(tree), range(len(tree))], shift)
+        return tree, shift_probabilities(probabilities[list(tree), range(len(tree))], shift)
 
 
 def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:
@@ -191,7 +192,7 @@ def _favour(scores: Floats, heads: Sequence[int], nats: float) -> None:
             scores[head, d] += nats
 
 
-def _possible(heads: Sequence[int]) -> tuple[int, ...]:
+def _compatible_heads(heads: Sequence[int]) -> tuple[int, ...]:
     """The given heads (n,), from the first on, that one projective tree can contain together."""
     if given_heads.conflict(heads) is None:
         return tuple(heads)

@@ -19,10 +19,10 @@ from dynet_vdgi.conllu.punctuation import without_punctuation
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.page.learn.arc_lessons import Course, knowledge_of
-from dynet_vdgi.page.text.marked import NOTHING
+from dynet_vdgi.page.text.sentence_state import NO_VALUE
 from dynet_vdgi.relations.label_table import load as load_labels
 from dynet_vdgi.relations.labeller import Labeller
-from dynet_vdgi.words.tagger.lemmas import applied, rule_of
+from dynet_vdgi.words.tagger.lemmas import apply_rule, rule_of
 
 PARTS = 2
 """Each part of the sentences is parsed by what the others have taught."""
@@ -42,7 +42,7 @@ Columns = dict[str, tuple[str, Contexts]]
 """The value of each column of a word, with its contexts."""
 
 
-def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Place]:
+def inconsistent_words(names: Sequence[str], course: Course | None = None) -> list[Place]:
     """The words of files, as one treebank, whose annotation is improbable, the most suspicious
     first.
 
@@ -75,7 +75,9 @@ def inconsistent(names: Sequence[str], course: Course | None = None) -> list[Pla
                 other = ", ".join(filter(None, (other, guess and f"parsed {guess}")))
             elif column == "lemma" and sentence.lemmas:
                 value, share = sentence.lemmas[w], 1.0
-                other = applied(other, sentence.forms[w]) if other not in ("", NOTHING) else other
+                other = (
+                    apply_rule(other, sentence.forms[w]) if other not in ("", NO_VALUE) else other
+                )
             if p < LEAST_UNSUSPICIOUS:
                 place = Place.of(sentence, number, w + 1, f"{column} {value}", other, times)
                 scores.append((share / max(p, LEAST_PROBABILITY), at, place))
@@ -94,7 +96,7 @@ def _columns(sentence: Sentence, w: int) -> Columns:
     lemmas, feats = sentence.lemmas or sentence.forms, sentence.feats
     form, tag, lemma = forms[w + 1].lower(), tags[w + 1], lemmas[w]
     head = sentence.heads[w] if sentence.heads else -1
-    relation = sentence.deprels[w] if sentence.deprels else NOTHING
+    relation = sentence.deprels[w] if sentence.deprels else NO_VALUE
     above, head_lemma = (tags[head], lemmas[head - 1]) if head > 0 else ("ROOT", "")
     ends = [form[-n:] for n in (1, 2, 3, 4)]
     of_feats = "", tag, (tag, relation), *((tag, end) for end in ends[:3]), (tag, ends[1], relation)
@@ -105,11 +107,11 @@ def _columns(sentence: Sentence, w: int) -> Columns:
         "relation": (relation, ((tag, side), (tag, lemma, side), (tag, lemma, side, head_lemma))),
         "tag": (tag, ("", (tags[w], tags[w + 2]), *ends, form, (form, tags[w], tags[w + 2]))),
         "features": (
-            feats[w] if feats else NOTHING,
+            feats[w] if feats else NO_VALUE,
             (*of_feats, (tag, form), (tag, form, relation)),
         ),
         "lemma": (
-            rule_of(forms[w + 1], lemma) if sentence.lemmas and lemma != NOTHING else NOTHING,
+            rule_of(forms[w + 1], lemma) if sentence.lemmas and lemma != NO_VALUE else NO_VALUE,
             ((tag, form),),
         ),
     }
@@ -172,7 +174,7 @@ def _parsed(sentences: Sequence[Sentence], course: Course) -> dict[tuple[int, in
         column_of = {name: y for y, name in enumerate(labeller.names)}
         for k, marginals in zip(numbers, crf.marginals([trees[k] for k in numbers])):
             tree, places = pairs[k]
-            relations = tree.deprels or (NOTHING,) * len(tree)
+            relations = tree.deprels or (NO_VALUE,) * len(tree)
             for d, (head, relation) in enumerate(zip(tree.heads or (), relations)):
                 row, best = next(rows), int(marginals[:, d].argmax())
                 if head < 0:

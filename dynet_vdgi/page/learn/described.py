@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns
+from dynet_vdgi.page.text.sentence_state import NO_VALUE, MarkedColumns
 
 
 class Described(NamedTuple):
@@ -16,11 +16,11 @@ class Described(NamedTuple):
     lemma: str = ""
 
 
-def described(word: MarkedColumns, is_done: bool = False) -> Described:
+def description_of(word: MarkedColumns, is_done: bool = False) -> Described:
     """What a person has said of a word, whose lemma is no rule here; in a finished sentence, `_`,
     too."""
     values = []
     for name in Described._fields:
         value, by = getattr(word, name), getattr(word, name + "_by")
-        values.append(value if value != NOTHING or by or is_done else "")
+        values.append(value if value != NO_VALUE or by or is_done else "")
     return Described(*values)

@@ -29,7 +29,8 @@ from dynet_vdgi.page.learn.remote import LearningError
 from dynet_vdgi.page.learn.tag_lessons import TagLesson
 from dynet_vdgi.page.store.session import Session
 from dynet_vdgi.page.text.annotated_text import PARSED_AGAIN
-from dynet_vdgi.page.text.marked import Guess, MarkedSentence, TagGuess
+from dynet_vdgi.page.text.guesses import Guess, TagGuess
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.word_columns import COLUMNS
 from dynet_vdgi.page.web.offers import Choices
 from dynet_vdgi.system.messages import count
@@ -127,8 +128,8 @@ class Live:
                 self._n_finished_at_lesson = len(self.session.text.finished)
                 self.learning["state"] = "learning"
                 tagged = [marked for marked in self.session.sentences if marked.is_tagged]
-                text = {marked.id: marked.bare for marked in tagged}
-                confirmed = {m.id: m.confirmed() for m in tagged if m.is_touched}
+                text = {marked.id: marked.bare_sentence for marked in tagged}
+                confirmed = {m.id: m.confirmed_sentence() for m in tagged if m.is_touched}
                 finished = [marked.id for marked in tagged if marked.is_done]
                 lesson: Lesson | None = await asyncio.to_thread(
                     learner.learn, "parser", confirmed, finished, text
@@ -156,7 +157,7 @@ class Live:
         edits = {k: sentences[k].edits for k in lesson.guesses if k in sentences}
         for number, (k, guess) in enumerate(lesson.guesses.items()):
             marked = sentences.get(k)
-            if marked is None or k not in edits or marked.bare is not text.get(k):
+            if marked is None or k not in edits or marked.bare_sentence is not text.get(k):
                 continue
             is_shown = self._is_open(k) and marked.sure
             stays = marked.is_done or (marked.is_touched and marked.is_held) or is_shown
@@ -179,7 +180,7 @@ class Live:
                 by_person = [
                     m.id for m in sentences if any(w.tag_by or w.feats_by for w in m.state.columns)
                 ]
-                text = {marked.id: marked.known for marked in sentences}
+                text = {marked.id: marked.sentence_without_guesses for marked in sentences}
                 lesson: TagLesson | None = await asyncio.to_thread(
                     learner.learn, "tagger", text, by_person
                 )
@@ -206,7 +207,7 @@ class Live:
             marked = text.by_id.get(k)
             if marked is not None and len(marked) == len(guess.tags) and not marked.is_done:
                 is_seen = marked.edits or self._is_open(k)
-                text.put_tags(marked, marked.with_tags_shown(guess) if is_seen else guess)
+                text.put_tags(marked, marked.guess_with_tags_shown(guess) if is_seen else guess)
             if number % AT_ONCE == 0:
                 await asyncio.sleep(0)
         if guesses:
@@ -231,7 +232,7 @@ class Live:
         is_new = is_recalled or self._parsed.get(number) != (self.learning["lessons"], marked.edits)
         if is_new and not marked.is_held:
             self._parse(number)
-        return await self.parsed(number)
+        return await self.parsed_sentence(number)
 
     def change(
         self,
@@ -244,8 +245,8 @@ class Live:
     ) -> list[int]:
         """See `Session.change`; the change is on the disk on return.
 
-        After some changes the rest of the sentence is parsed again, and `parsed` waits for this;
-        but no sentence is after a change of many words.
+        After some changes the rest of the sentence is parsed again, and `parsed_sentence` waits for
+        this; but no sentence is after a change of many words.
         """
         by_id = self.session.text.by_id
         before = _n_words_tagged(by_id.get(number))
@@ -292,7 +293,7 @@ class Live:
             self.session.text.of_id(number), after, form
         )
 
-    async def parsed(self, number: int) -> MarkedSentence:
+    async def parsed_sentence(self, number: int) -> MarkedSentence:
         """The sentence, after the running parse if that ends in a moment."""
         if number in self._parsing:
             await asyncio.wait([self._parsing[number]], timeout=WAIT_FOR_GUESS)
@@ -310,15 +311,19 @@ class Live:
             while marked := by_id.get(number):
                 if not marked.positions or marked.is_done or not marked.is_tagged:
                     return
-                now, words = (self.learning["lessons"], marked.edits), marked.bare
+                now, words = (self.learning["lessons"], marked.edits), marked.bare_sentence
                 corrected = self._corrected.get(number, 0)
                 if corrected:  # numbered without punctuation
                     corrected = 1 + sum(position < corrected for position in marked.positions)
-                asked = "guess", marked.confirmed(), marked.shown(), corrected
+                asked = "guess", marked.confirmed_sentence(), marked.shown_heads(), corrected
                 guess: Guess | None = await asyncio.to_thread(learner.answer, "parser", *asked)
                 if guess is None:
                     return
-                if by_id.get(number) is marked and marked.edits == now[1] and marked.bare is words:
+                if (
+                    by_id.get(number) is marked
+                    and marked.edits == now[1]
+                    and marked.bare_sentence is words
+                ):
                     self.session.put(number, marked.version, guess)
                     self._parsed[number] = now
                     self._corrected.pop(number, None)

@@ -32,21 +32,21 @@ class NextSentence:
         if order == "choose" and last in by_id:
             self._left_unfinished.pop(last, None)
             self._left_unfinished[last] = None
-        for number in self._by_use(last) if order == "choose" else self._by_place(last):
+        for number in self._ids_by_use(last) if order == "choose" else self._ids_by_place(last):
             if number != last and number in by_id and not by_id[number].is_done:
                 return number
         return None
 
-    def _by_place(self, last: int | None) -> Iterator[int]:
+    def _ids_by_place(self, last: int | None) -> Iterator[int]:
         """The sentences behind one, and then those before it."""
         marked = self._text.by_id.get(-1 if last is None else last)
         place = -1 if marked is None else self._text.number(marked)
         ids = [each.id for each in self._text.sentences]
         return chain(ids[place + 1 :], ids[: max(0, place)])
 
-    def _by_use(self, last: int | None) -> Iterator[int]:
+    def _ids_by_use(self, last: int | None) -> Iterator[int]:
         """The best to correct next, then the others, then the sentences left unfinished."""
-        for number in chain(self.with_doubtful_tags, self.useful, self._by_place(last)):
+        for number in chain(self.with_doubtful_tags, self.useful, self._ids_by_place(last)):
             if number not in self._left_unfinished:
                 yield number
         yield from self._left_unfinished

@@ -61,9 +61,9 @@ class RecentChoices:
         same_heads = [old == new for old, new in zip(question.heads, now.heads)]
         same_tags = [old == new for old, new in zip(question.sentence.tags, now.sentence.tags)]
         return choices._replace(
-            likely=_where(same_heads, choices.likely),
-            bundles=_where(same_tags, choices.bundles),
-            xpos=_where(same_tags, choices.xpos),
+            likely=_values_where_same(same_heads, choices.likely),
+            bundles=_values_where_same(same_tags, choices.bundles),
+            xpos=_values_where_same(same_tags, choices.xpos),
         )
 
     def _remember(self, number: int, choices: tuple[_Question, Choices]) -> None:
@@ -73,7 +73,7 @@ class RecentChoices:
             del self._by_id[next(iter(self._by_id))]
 
 
-def _where(are_same: Sequence[bool], values: Sequence[Pairs]) -> list[Pairs]:
+def _values_where_same(are_same: Sequence[bool], values: Sequence[Pairs]) -> list[Pairs]:
     """The values of words that are still the same, () for the others."""
     return [value if is_same else () for value, is_same in zip(values, are_same)]
 
@@ -87,7 +87,7 @@ def _choices(learner: Learner, marked: MarkedSentence, sentence: Sentence) -> Ch
     words: Sequence[WordChoices] = learner.answer("tagger", "choices", sentence) or ()
     likely: list[Pairs] = [[("punct", 1.0)]] * len(sentence)
     if positions:
-        tree = replace(marked.bare, heads=marked.shown())
+        tree = replace(marked.bare_sentence, heads=marked.shown_heads())
         for place, relations in zip(positions, learner.answer("parser", "likely", tree) or ()):
             likely[place - 1] = relations
     return Choices(

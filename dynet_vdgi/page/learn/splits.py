@@ -28,7 +28,7 @@ class WordSplit(NamedTuple):
     forms: tuple[str, ...]
     mark: str  # between the forms: "|" in a multiword token, " " between tokens
 
-    def applied(self, form: str) -> str:
+    def typed_words(self, form: str) -> str:
         """The words of a form as they are typed; "": the split does not fit."""
         lower, n, forms = form.lower(), len(self.text), [*self.forms]
         if (len(form) > n) == (self.where == "whole"):
@@ -53,17 +53,17 @@ class Splits:
     def __init__(self) -> None:
         self._splits: dict[int, tuple[Source, list[WordSplit]]] = {}
 
-    def offered(self, form: str, sentences: Iterable[MarkedSentence]) -> list[str]:
+    def offered_splits(self, form: str, sentences: Iterable[MarkedSentence]) -> list[str]:
         """Splits of a form as they are typed, the likeliest first: by the longest beginnings and
         endings."""
         splits: Counter[WordSplit] = Counter()
         if re.search(r"[\s|]", form):
             return []  # what is typed would be cut there, too
         for marked in sentences:
-            if marked.is_done or not marked.is_found:  # somebody has looked at its tokens
+            if marked.is_done or not marked.is_from_file:  # somebody has looked at its tokens
                 splits.update(self._in_sentence(marked))
         fitting = sorted(splits, key=lambda split: (-len(split.text), -splits[split]))
-        typed = [split.applied(form) for split in fitting]
+        typed = [split.typed_words(form) for split in fitting]
         for match in _INSIDE.finditer(form):
             start, end = form[: match.end()], form[match.end() :]
             typed += [f"{start} {end}", f"{start}|{end}"]

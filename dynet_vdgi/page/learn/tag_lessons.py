@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from dynet_vdgi.conllu.sentence import Sentence
 from dynet_vdgi.page.learn.arc_lessons import SENTENCES_AHEAD
-from dynet_vdgi.page.text.marked import NOTHING, TagGuess
+from dynet_vdgi.page.text.guesses import TagGuess
+from dynet_vdgi.page.text.sentence_state import NO_VALUE
 from dynet_vdgi.parser.steps import step_file
 from dynet_vdgi.words.tagger.tagger import Tagger
 
@@ -45,7 +46,7 @@ def learn_tags(
     tag, which teach, too.
     """
     wanted = {k for k in by_person if k in sentences}
-    tagged = [k for k, one in sentences.items() if any(tag != NOTHING for tag in one.tags)]
+    tagged = [k for k, one in sentences.items() if any(tag != NO_VALUE for tag in one.tags)]
     others = [k for k in tagged if k not in wanted]
     room = max(1, MOST_SENTENCES - len(wanted))
     step = max(1, -(-len(others) // room))
@@ -53,9 +54,9 @@ def learn_tags(
     text = [sentences[k] for k in chosen]
     untagged = [one for k, one in sentences.items() if k not in {*chosen}]
     if first is not None:
-        teaching = [one for one in untagged if all(tag == NOTHING for tag in one.tags)]
+        teaching = [one for one in untagged if all(tag == NO_VALUE for tag in one.tags)]
         text += first.predict(teaching[:MOST_TEACHING])
-    if sum(tag != NOTHING for one in text for tag in one.tags) < FEWEST_TAGGED:
+    if sum(tag != NO_VALUE for one in text for tag in one.tags) < FEWEST_TAGGED:
         return None
     return Tagger().fit(text, raw=untagged[: 2 * MOST_SENTENCES])
 
@@ -63,7 +64,7 @@ def learn_tags(
 def tag_guesses(tagger: Tagger, sentences: Mapping[int, Sentence]) -> dict[int, TagGuess]:
     """What the tagger says of the sentences in which a word has no tag; given tags have the
     probability 1."""
-    wanted = [k for k, one in sentences.items() if NOTHING in one.tags]
+    wanted = [k for k, one in sentences.items() if NO_VALUE in one.tags]
     guesses = {}
     for k, (one, chances, _) in zip(wanted, tagger.stream([sentences[k] for k in wanted])):
         sure = tuple([1.0 if p is None else p for p in chances])

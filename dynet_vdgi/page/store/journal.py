@@ -56,14 +56,15 @@ class Journal:
     Raises:
         InUseError: another process has the journal.
         UsageError: it cannot be opened, is a link, or is no regular file.
-        DataError: the file is no journal, one of another format, or a line before the last is damaged.
+        DataError: the file is no journal, one of another format, or a line before the last is
+            damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._sum = 0  # of all lines
         self._guard = threading.Lock()
-        self._file, self.is_new = self._opened()
+        self._file, self.is_new = self._open()
         try:
             if not stat.S_ISREG(os.fstat(self._file).st_mode):
                 raise UsageError(f"cannot open the journal {str(path)!r}: it is no ordinary file")
@@ -77,7 +78,7 @@ class Journal:
             self.close()
             raise
 
-    def _opened(self) -> tuple[int, bool]:
+    def _open(self) -> tuple[int, bool]:
         """A descriptor, and whether the journal is new; links are not followed. Raises: UsageError.
 
         Whoever may read or write the file may do so with a new journal, and nobody else. If the
@@ -91,11 +92,11 @@ class Journal:
         try:
             with suppress(FileExistsError):
                 mode = 0o600 if annotated.exists() else 0o666
-                found = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, mode)
+                descriptor = os.open(self.path, flags | os.O_CREAT | os.O_EXCL, mode)
                 # of a file that is not there, or a system without such modes
                 with suppress(OSError):
                     os.chmod(self.path, stat.S_IMODE(annotated.stat().st_mode) & 0o666)
-                return found, True
+                return descriptor, True
             return os.open(self.path, flags), False
         except OSError as error:
             what = "it is a link" if self.path.is_symlink() else error.strerror
@@ -112,21 +113,22 @@ class Journal:
                 if not line.endswith(b"\n") or not isinstance(record, dict):
                     raise ValueError
                 if number == 1 and "journal" not in record:
-                    raise _foreign(self.path)
+                    raise _not_a_journal(self.path)
                 if number == 1 and record["journal"] != FORMAT:
-                    message = f"the journal is of another version of dynet_vdgi (format {record['journal']})"
+                    version = f"another version of dynet_vdgi (format {record['journal']})"
+                    message = f"the journal is of {version}"
                     hint = (
                         "end that work there, or move it away to go on from the file as it stands"
                     )
                     raise DataError(str(self.path), 1, message, hint)
-                found = _SUM.fullmatch(line[-_ENDING:])
+                checksum = _SUM.fullmatch(line[-_ENDING:])
                 total = zlib.crc32(line[:-_ENDING] + b"}", self._sum)
-                if not found or int(found[1], 16) != total:
+                if not checksum or int(checksum[1], 16) != total:
                     raise ValueError
                 self._sum = total
             except (ValueError, RecursionError):
                 if number == 1 and not line.startswith(_BEGIN) and not _BEGIN.startswith(line):
-                    raise _foreign(self.path) from None
+                    raise _not_a_journal(self.path) from None
                 if place + len(line) < len(content) or line.endswith(b"\n"):
                     raise DataError(str(self.path), number, DAMAGED, HINT) from None
                 os.ftruncate(self._file, place)
@@ -195,5 +197,5 @@ def _line(record: Mapping[str, Any], total: int) -> tuple[bytes, int]:
     return body[:-1] + b',"sum":"%08x"}\n' % total, total
 
 
-def _foreign(path: Path) -> DataError:
+def _not_a_journal(path: Path) -> DataError:
     return DataError(str(path), 1, "this is no journal of vdgi annotate", "move the file away")

@@ -6,13 +6,16 @@ session, the file now.
 
 1. A sentence that only the other program has changed, added or removed is as the file has it now.
 2. A sentence that only the session has changed stays as the session has it.
-3. A sentence that both have changed is a contradiction, which only a person can resolve: nothing is taken over.
+3. A sentence that both have changed is a contradiction, which only a person can resolve: nothing is
+   taken over.
 4. So is a confirmed head or relation that the other program has changed.
 5. Guesses beside confirmed arcs are no change of a sentence, because no journal has them.
 6. Marks that it has removed come back: what was confirmed stays confirmed.
-7. A sentence keeps its number if it stands in the same place or has the same name; so do its words if their forms stay.
-8. Of the last five states that were announced in the journal, and perhaps never written, the one that has the
-   most sentences in common with the file now is the one that the other program started from.
+7. A sentence keeps its number if it stands in the same place or has the same name; so do its words
+   if their forms stay.
+8. Of the last five states that were announced in the journal, and perhaps never written, the one
+   that has the most sentences in common with the file now is the one that the other program started
+   from.
 9. The result is one change in the journal, which no undo takes back.
 
 With letters for sentences, the session has changed b, and the other program has added d and removed
@@ -20,7 +23,7 @@ a:
 
 >>> written, session, now = "abc", "aBc", "bcd"
 >>> ours, theirs = differences(written, session), differences(written, now)
->>> "".join(merged(len(written), session, ours, now, theirs))
+>>> "".join(merged_sequence(len(written), session, ours, now, theirs))
 'Bcd'
 """
 
@@ -34,7 +37,9 @@ from typing import NamedTuple, TypeVar
 from dynet_vdgi.conllu.guess_marks import HEAD_BY, LABEL_BY
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.text.annotated_text import AnnotatedText, TextChange
-from dynet_vdgi.page.text.marked import MarkedArc, MarkedSentence, as_written
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_blocks import file_block
+from dynet_vdgi.page.text.sentence_state import MarkedArc
 
 LAST_WRITINGS = 5
 """The states of the file that are compared with one that another program has changed: some were
@@ -71,7 +76,7 @@ def change_by_others(
 
     Raises: DataError, the file contradicts what was said in the session.
     """
-    written = _likest(now, writings)
+    written = _likest_writing(now, writings)
     ours = differences(
         [(m.id, _confirmed_lines(m)) for m in written],
         [(m.id, _confirmed_lines(m)) for m in text.sentences],
@@ -84,8 +89,8 @@ def change_by_others(
                 raise _Contradiction(first, "a sentence that was changed here, too")
             pairing.pair(written[start:end], now, first, last)
         except _Contradiction as error:
-            raise error.in_file(now, path, journal) from None
-    return text.replacing(merged(len(written), text.sentences, ours, now, theirs))
+            raise error.error_in_file(now, path, journal) from None
+    return text.replacement(merged_sequence(len(written), text.sentences, ours, now, theirs))
 
 
 def differences(before: Sequence[object], now: Sequence[object]) -> list[Replaced]:
@@ -94,11 +99,11 @@ def differences(before: Sequence[object], now: Sequence[object]) -> list[Replace
     >>> differences("abc", "aBcd")
     [Replaced(start=1, end=2, first=1, last=2), Replaced(start=3, end=3, first=3, last=4)]
     """
-    found = SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
-    return [Replaced(a, b, c, d) for kind, a, b, c, d in found if kind != "equal"]
+    operations = SequenceMatcher(None, before, now, autojunk=False).get_opcodes()
+    return [Replaced(a, b, c, d) for kind, a, b, c, d in operations if kind != "equal"]
 
 
-def merged(
+def merged_sequence(
     n: int,
     session: Sequence[T],
     ours: Sequence[Replaced],
@@ -125,24 +130,25 @@ def merged(
     return [item for slot in slots for item in slot]
 
 
-def _likest(
+def _likest_writing(
     now: Sequence[MarkedSentence], writings: Sequence[Sequence[MarkedSentence]]
 ) -> Sequence[MarkedSentence]:
     """The state that has the most sentences in common with the file now; of several, the latest."""
-    blocks = {as_written(marked) for marked in now}
+    blocks = {file_block(marked) for marked in now}
     return max(
-        reversed(writings), key=lambda each: len(blocks & {as_written(marked) for marked in each})
+        reversed(writings), key=lambda each: len(blocks & {file_block(marked) for marked in each})
     )
 
 
 class _Contradiction(Exception):
-    """What the other program has changed against the session, in a sentence of the file by place."""
+    """What the other program has changed against the session,
+    in a sentence of the file by place."""
 
     def __init__(self, place: int, what: str, word: int = 0) -> None:
         super().__init__(what)
         self.place, self.what, self.word = place, what, word
 
-    def in_file(self, now: Sequence[MarkedSentence], path: Path, journal: Path) -> DataError:
+    def error_in_file(self, now: Sequence[MarkedSentence], path: Path, journal: Path) -> DataError:
         """The error for a person, with the line of the file."""
         source = now[min(self.place, len(now) - 1)].source
         line = source.line + (source.rows[self.word - 1] if self.word else 0)
@@ -175,7 +181,7 @@ class _Pairing:
                 before: MarkedSentence | None = old[k - first]
             else:
                 before = by_name.pop(new.sent_id or new.forms, None)
-            is_given = before is None or bool(before.given and before.is_as_found(before.state))
+            is_given = before is None or bool(before.given and before.is_file_state(before.state))
             if self._right_by and is_given and new.has_tree_without_marks:
                 new.take_as_right(self._right_by)
             if before is None:
@@ -204,11 +210,11 @@ class _Pairing:
                 columns = " ".join(new.source.lines[row].split("\t")[6:8])
                 what = f"confirmed word {word} to {columns}, which is {one.head} {one.label} here"
                 raise _Contradiction(place, what, word)
-            arcs.append(_with_marks_of(other, one))
+            arcs.append(_arc_with_marks(other, one))
         new.arcs = tuple(arcs)
 
 
-def _with_marks_of(arc: MarkedArc, before: MarkedArc) -> MarkedArc:
+def _arc_with_marks(arc: MarkedArc, before: MarkedArc) -> MarkedArc:
     """An arc that is confirmed, too, if the other program has removed the marks of it."""
     return arc._replace(
         head_by=arc.head_by or before.head_by, label_by=arc.label_by or before.label_by
@@ -216,14 +222,14 @@ def _with_marks_of(arc: MarkedArc, before: MarkedArc) -> MarkedArc:
 
 
 def _confirmed_lines(marked: MarkedSentence) -> str:
-    """A sentence as in the file, but without guesses beside confirmed arcs, which no journal has."""
-    text = as_written(marked)
+    """A sentence as in the file, but without guesses beside confirmed arcs,
+    which no journal has."""
+    text = file_block(marked)
     if HEAD_BY not in text and LABEL_BY not in text:
         return text
     rows = [line.split("\t") for line in text.split("\n")]
     for row in rows:
         if len(row) >= 10:
-            row[6:8] = [
-                value if by in row[9] else "" for value, by in zip(row[6:8], (HEAD_BY, LABEL_BY))
-            ]
-    return "\n".join(map("\t".join, rows))
+            row[6] = row[6] if HEAD_BY in row[9] else ""
+            row[7] = row[7] if LABEL_BY in row[9] else ""
+    return "\n".join("\t".join(row) for row in rows)

@@ -17,8 +17,9 @@ BYTE_ORDER_MARK = "\ufeff"
 _EMPTY_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 
 
-def plain(text: str) -> str:
-    """A file's CoNLL-U as `marked.block` writes it: LF, one empty line after each sentence."""
+def plain_conllu(text: str) -> str:
+    """A file's CoNLL-U as `sentence_blocks.block` writes it:
+    LF, one empty line after each sentence."""
     text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
     return _EMPTY_LINES.sub("\n\n", f"\n{text}\n\n").lstrip("\n")
 
@@ -55,7 +56,7 @@ class OwnFile:
         self._mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK.encode()) else ""
         return content
 
-    def encoded(self, text: str) -> bytes:
+    def encoded_text(self, text: str) -> bytes:
         """A text with the line ends and the byte order mark of the file."""
         return (self._mark + text.replace("\n", self._ends)).encode()
 
@@ -95,10 +96,10 @@ class OwnFile:
 
     def _stat_now(self) -> tuple[int, ...]:
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError:
             return ()
-        return found.st_ctime_ns, found.st_mtime_ns, found.st_size, found.st_ino
+        return status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -48,32 +48,35 @@ def conllu_of(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
     damaged.
     """
     if tokeniser is not None:
-        found = Steps({"tokeniser": step_file("tokeniser", tokeniser)}).tokeniser
-        assert found is not None
-        return "".join(content for _, content in found.read(path, lines=lines))
+        own_tokeniser = Steps({"tokeniser": step_file("tokeniser", tokeniser)}).tokeniser
+        assert own_tokeniser is not None
+        return "".join(content for _, content in own_tokeniser.read(path, lines=lines))
     text = files.read_text(path).removeprefix(raw_text.BYTE_ORDER_MARK)
     raw_text.check_raw(text, path)
-    sentences = by_rule(text, lines=lines)
+    sentences = sentences_by_rule(text, lines=lines)
     if not sentences:
         raise DataError(path, None, "no text", "the file holds nothing but white space")
     return raw_writing.conllu_of(Document(text, tuple(sentences), Path(path).name))
 
 
-def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
+def sentences_by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
     """The sentences of a text by the rule of this module; `lines`: its lines.
 
-    >>> [[text[t.start:t.end] for t in s.tokens] for text in ["He left (late). Why?"] for s in by_rule(text)]
-    [['He', 'left', '(', 'late', ')', '.'], ['Why', '?']]
+    >>> text = "He left (late). Why?"
+    >>> for sentence in sentences_by_rule(text):
+    ...     print([text[token.start:token.end] for token in sentence.tokens])
+    ['He', 'left', '(', 'late', ')', '.']
+    ['Why', '?']
     """
     seen = Seen.of(text)
-    kept = [(found.start, found.end) for found in wholes(seen.text)]
+    whole_spans = [(match.start, match.end) for match in wholes(seen.text)]
     sentences = []
     for paragraph in _PARAGRAPH.finditer(seen.text):
         groups: list[list[tuple[int, int]]] = [[]]
         for word in _WORD.finditer(seen.text, *paragraph.span()):
             if lines and groups[-1] and "\n" in seen.text[groups[-1][-1][1] : word.start()]:
                 groups.append([])
-            groups[-1] += _pieces(seen.text, *word.span(), kept)
+            groups[-1] += _pieces(seen.text, *word.span(), whole_spans)
             if _END.search(word[0]) and not lines:
                 groups.append([])
         for number, group in enumerate(filter(None, groups)):
@@ -84,26 +87,28 @@ def by_rule(text: str, *, lines: bool = False) -> list[TokenisedSentence]:
 
 
 def _pieces(
-    text: str, start: int, end: int, kept: Sequence[tuple[int, int]]
+    text: str, start: int, end: int, whole_spans: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
     """A stretch without white space as words: marks at its edges are words, equal ones together.
 
-    kept: stretches of the text whose marks are not cut off.
+    whole_spans: stretches of the text whose marks are not cut off.
     """
     first, last = start, end
     while first < last and text[first] not in KEPT and is_mark(text[first]):
         first += 1
     while last > first and text[last - 1] not in KEPT and is_mark(text[last - 1]):
         last -= 1
-    if its := kept[bisect_left(kept, (start, start)) : bisect_left(kept, (end, end))]:
-        first, last = min(first, its[0][0]), max(last, its[-1][1])
-    before, after = (
-        [m.span() for m in _RUN.finditer(text, *ends)] for ends in ((start, first), (last, end))
-    )
-    return [*before, *([(first, last)] if first < last else []), *after]
+    if spans := whole_spans[
+        bisect_left(whole_spans, (start, start)) : bisect_left(whole_spans, (end, end))
+    ]:
+        first, last = min(first, spans[0][0]), max(last, spans[-1][1])
+    pieces = [run.span() for run in _RUN.finditer(text, start, first)]
+    if first < last:
+        pieces.append((first, last))
+    return pieces + [run.span() for run in _RUN.finditer(text, last, end)]
 
 
-def beside(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
+def write_as_conllu(path: str, tokeniser: str | None, *, lines: bool = False) -> str:
     """Writes the CoNLL-U of a text file beside it, and returns its name.
 
     Raises: UsageError, there is a file of this name; others as `conllu_of`.

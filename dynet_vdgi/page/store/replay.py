@@ -1,4 +1,5 @@
-"""The text as a journal tells it: its beginning, and the changes since, made one after the other."""
+"""The text as a journal tells it: its beginning, and the changes since,
+made one after the other."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ from msgspec import Struct
 
 from dynet_vdgi.errors import DataError
 from dynet_vdgi.page.store.journal import DAMAGED, HINT, Journal, Record
-from dynet_vdgi.page.store.own_file import plain
+from dynet_vdgi.page.store.own_file import plain_conllu
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import confirmed_parts, read_text
+from dynet_vdgi.page.text.sentence_blocks import read_text
+from dynet_vdgi.page.text.sentence_state import confirmed_parts
 
 Given = Literal["right", "guessed"]
 
@@ -43,7 +45,7 @@ def base_of(journal: Journal) -> BaseRecord | None:
 def text_at_the_beginning(base: BaseRecord, journal: Path) -> AnnotatedText:
     """The text as a journal begins with it, without the changes. Raises: DataError, ValueError,
     LookupError."""
-    sentences = read_text(plain(base.base), journal.name)
+    sentences = read_text(plain_conllu(base.base), journal.name)
     if base.given == "right" and base.by:
         for marked in sentences:
             if marked.has_tree_without_marks:
@@ -53,7 +55,7 @@ def text_at_the_beginning(base: BaseRecord, journal: Path) -> AnnotatedText:
     return text
 
 
-def replayed(
+def replay(
     text: AnnotatedText, records: Sequence[Record], journal: Path
 ) -> Iterator[tuple[int, int] | None]:
     """Makes the changes of a journal again; after each record, the sentence and word of its change,
@@ -84,7 +86,7 @@ def adopt_newer_guesses(text: AnnotatedText, ids: Sequence[int], content: str, n
 
     ids: the sentences when the file was written.
     """
-    for number, newer in zip(ids, read_text(plain(content), name)):
+    for number, newer in zip(ids, read_text(plain_conllu(content), name)):
         marked = text.by_id.get(number)
         if marked is None or not marked.is_touched or marked.forms != newer.forms:
             continue

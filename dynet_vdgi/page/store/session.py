@@ -36,23 +36,19 @@ from dynet_vdgi.page.store.replay import (
     Given,
     adopt_newer_guesses,
     base_of,
-    replayed,
+    replay,
     text_at_the_beginning,
 )
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import (
-    ChangeError,
-    Guess,
-    MarkedSentence,
-    SentenceState,
-    as_written,
-    confirmed_parts,
-    read_marked,
-)
+from dynet_vdgi.page.text.guesses import Guess
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_blocks import file_block, read_marked
+from dynet_vdgi.page.text.sentence_state import ChangeError, SentenceState, confirmed_parts
 from dynet_vdgi.system import files
 
 LARGE, TIMES = 10_000_000, 4
-"""Bytes of a journal, and more in sizes of the file, above which it is shortened at an orderly end."""
+"""Bytes of a journal, and more in sizes of the file,
+above which it is shortened at an orderly end."""
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -75,7 +71,8 @@ class Session:
     `given` says whether trees in a file without marks are right, or guessed by a program.
 
     Raises:
-        UsageError: another process annotates or changes the file, or `given` is missing or has no effect.
+        UsageError: another process annotates or changes the file, or `given` is missing or has no
+            effect.
         DataError: file or journal are malformed or do not belong together.
     """
 
@@ -85,7 +82,7 @@ class Session:
         self.is_unsaved = False  # True if the file must be written
         self.place = (0, 1)  # sentence by id, and word, where somebody was last
         self._n_added = 0  # changes that are in the journal, or will be next
-        self._said = BaseRecord("")  # what the trees of a new file are, and who has said so
+        self._base = BaseRecord("")  # what the trees of a new file are, and who has said so
         # states, and what the file has of them
         self._written: dict[int, tuple[SentenceState, str]] = {}
         self._guard = threading.Lock()  # for the file; changes do not wait for it
@@ -121,36 +118,38 @@ class Session:
                 read_marked(self.path)  # gives the reason
                 raise
         if base is not None and not content.strip():
-            content = self._restored(base.base.encode())
+            content = self._restore(base.base.encode())
         is_own = any(record.get("written") == self._file.digest for record in self.journal.records)
-        found = None if is_own else read_marked(self.path)
+        sentences = None if is_own else read_marked(self.path)
         if self._file.is_changed_by_others():
             raise UsageError(
                 f"{self.path.name} was changed by another program while it was read; try again"
             )
         if base is not None:
-            self._said = BaseRecord("", base.given, base.by)
+            self._base = BaseRecord("", base.given, base.by)
             if given is not None and base.given is not None and given != base.given:
                 why = f"{self.path.name} was begun with --given {base.given}"
                 remedy = f"to begin again, move {self.journal.path.name} away"
                 raise UsageError(f"--given {given} has no effect: {why}; {remedy}")
             if given is not None:
                 logger.info("--given has no effect: %s has been annotated before", self.path.name)
-            self._continue(base, found, content.decode())
+            self._continue(base, sentences, content.decode())
             return
-        found = found or []
-        self._take(found, given)
+        sentences = sentences or []
+        self._take(sentences, given)
         if not self.journal.records:
-            self.journal.add({"journal": FORMAT, "file": self.path.name, "sentences": len(found)})
-        self._said = BaseRecord(
+            self.journal.add(
+                {"journal": FORMAT, "file": self.path.name, "sentences": len(sentences)}
+            )
+        self._base = BaseRecord(
             content.decode(), given, self.annotator if given is not None else ""
         )
-        self.journal.add(msgspec.to_builtins(self._said))
-        self._said.base = ""
+        self.journal.add(msgspec.to_builtins(self._base))
+        self._base.base = ""
         self.journal.add({"written": self._file.digest})
-        self.text = AnnotatedText(found, str(self.path))
+        self.text = AnnotatedText(sentences, str(self.path))
 
-    def _restored(self, content: bytes) -> bytes:
+    def _restore(self, content: bytes) -> bytes:
         """Writes the first content of a file that is gone or empty; the journal has all changes
         since."""
         is_gone = not self.path.exists()
@@ -165,10 +164,10 @@ class Session:
         )
         return self._file.look()
 
-    def _take(self, found: Sequence[MarkedSentence], given: Given | None) -> None:
+    def _take(self, sentences: Sequence[MarkedSentence], given: Given | None) -> None:
         """Decides what the trees of a new file are."""
-        trees = [marked for marked in found if marked.has_tree_without_marks]
-        has_marks = any(marked.is_touched for marked in found)
+        trees = [marked for marked in sentences if marked.has_tree_without_marks]
+        has_marks = any(marked.is_touched for marked in sentences)
         if given is not None and not trees:
             why = "its arcs are marked already" if has_marks else "the file has no trees"
             raise UsageError(f"--given has no effect: {why}")
@@ -210,7 +209,7 @@ class Session:
         # the sentences when the file was, or may have been, written
         compared: list[list[MarkedSentence]] = []
         ids: list[int] = []
-        for number, place in enumerate(replayed(self.text, records, self.journal.path)):
+        for number, place in enumerate(replay(self.text, records, self.journal.path)):
             self.place = place or self.place
             if number == last:
                 ids = [marked.id for marked in self.sentences]
@@ -221,14 +220,14 @@ class Session:
             adopt_newer_guesses(self.text, ids, content, self.path.name)
             return
         # before they get marks that the file has no more
-        blocks = [as_written(marked) for marked in now]
+        blocks = [file_block(marked) for marked in now]
         right_by = base.by if base.given == "right" else ""
         step = change_by_others(self.text, now, compared, self.path, self.journal.path, right_by)
         if step is not None:
             self.journal.add(self.text.record(step))
             self.text.apply(step)
         self.journal.add({"written": self._file.digest})
-        self.is_unsaved = [as_written(marked) for marked in self.sentences] != blocks
+        self.is_unsaved = [file_block(marked) for marked in self.sentences] != blocks
 
     def change(
         self,
@@ -296,7 +295,7 @@ class Session:
         if marked is None or marked.version != version:
             return False
         marked.put(guess)
-        self.is_unsaved |= marked.is_touched and not marked.is_as_found(marked.state)
+        self.is_unsaved |= marked.is_touched and not marked.is_file_state(marked.state)
         return True
 
     def save(self) -> bool:
@@ -304,7 +303,8 @@ class Session:
 
         Raises:
             JournalError: the journal cannot be written; the file is unchanged.
-            UnwrittenError: the file cannot be written; it is unchanged, and the journal has everything.
+            UnwrittenError: the file cannot be written; it is unchanged, and the journal has
+                everything.
         """
         self.is_unsaved = False
         try:
@@ -316,7 +316,7 @@ class Session:
                 # otherwise changes before "written" are not in the content
                 while n_added != self._n_added:
                     n_added = self._n_added
-                    content = self._file.encoded(self._content())
+                    content = self._file.encoded_text(self._content())
                     digest = hashlib.sha256(content).hexdigest()
                     if digest == self._file.digest:
                         return True
@@ -335,15 +335,16 @@ class Session:
         return True
 
     def _content(self) -> str:
-        """The sentences as they are to be in the file; only changed sentences are formatted again."""
-        found = []
+        """The sentences as they are to be in the file;
+        only changed sentences are formatted again."""
+        blocks = []
         for marked in list(self.sentences):  # may change while this runs in a thread
             state = marked.state
-            known = self._written.get(marked.id)
-            if known is None or known[0] is not state:
-                known = self._written[marked.id] = state, as_written(marked, state)
-            found.append(known[1])
-        return "".join(found)
+            written = self._written.get(marked.id)
+            if written is None or written[0] is not state:
+                written = self._written[marked.id] = state, file_block(marked, state)
+            blocks.append(written[1])
+        return "".join(blocks)
 
     def is_changed_by_others(self) -> bool:
         """True if the content is not the one last read or written; from then on `fault` says so.
@@ -362,8 +363,8 @@ class Session:
         """Sets `fault` if another program has changed the file; the caller has the guard."""
         if not self.fault and self._file.is_changed_by_others():
             self.fault = (
-                f"{self.path.name} was changed by another program and is no longer saved. Your work is safe "
-                f"in {self.journal.path.name}. Quit and restart vdgi annotate."
+                f"{self.path.name} was changed by another program and is no longer saved. "
+                f"Your work is safe in {self.journal.path.name}. Quit and restart vdgi annotate."
             )
 
     def close(self) -> None:
@@ -382,23 +383,23 @@ class Session:
 
         Not where the file does not tell all that the journal does.
         """
-        content = self._file.encoded(self._content())
+        content = self._file.encoded_text(self._content())
         if self.journal.size <= LARGE + TIMES * len(content):
             return
         digest = hashlib.sha256(content).hexdigest()
         if digest != self._file.digest or self._file.is_changed_by_others():
             return
         try:
-            begin = BaseRecord(content.decode(), self._said.given, self._said.by)
+            begin = BaseRecord(content.decode(), self._base.given, self._base.by)
             again = text_at_the_beginning(begin, self.journal.path).sentences
         except DataError:
             return
-        if [_said_in(marked) for marked in again] != [
-            _said_in(marked) for marked in self.sentences
+        if [_statements_in(marked) for marked in again] != [
+            _statements_in(marked) for marked in self.sentences
         ]:
             return
         number = {marked.id: k for k, marked in enumerate(self.sentences)}
-        finished = [(number[k], *found) for k, found in self.text.finished.items() if k in number]
+        finished = [(number[k], *counts) for k, counts in self.text.finished.items() if k in number]
         place = number.get(self.place[0], 0), self.place[1]
         begin.finished, begin.place = finished, place
         with suppress(VdgiError, OSError):  # it stays as it is
@@ -414,11 +415,11 @@ class Session:
         self.journal.close()
 
 
-def _said_in(marked: MarkedSentence) -> tuple[Any, ...]:
+def _statements_in(marked: MarkedSentence) -> tuple[Any, ...]:
     """All that somebody has said of a sentence, and how the file has it."""
     state = marked.state
     return (
-        as_written(marked),
+        file_block(marked),
         marked.is_touched,
         confirmed_parts(state.arcs),
         state.columns,
@@ -426,7 +427,7 @@ def _said_in(marked: MarkedSentence) -> tuple[Any, ...]:
     )
 
 
-def exported(path: str | Path) -> list[MarkedSentence]:
+def exported_sentences(path: str | Path) -> list[MarkedSentence]:
     """The sentences of a file as its journal has them, also while somebody is annotating it;
     neither is written to.
 

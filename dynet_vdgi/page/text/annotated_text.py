@@ -24,21 +24,21 @@ from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.learn.splits import Splits
 from dynet_vdgi.page.store.journal import Record
 from dynet_vdgi.page.text import changes, tokens
-from dynet_vdgi.page.text.marked import (
+from dynet_vdgi.page.text.guesses import TagGuess
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.offered_relations import Relations
+from dynet_vdgi.page.text.sentence_blocks import block, read_text
+from dynet_vdgi.page.text.sentence_cuts import cut, glue
+from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.sentence_state import (
+    NO_VALUE,
     UNSET,
     ChangeError,
     MarkedArc,
-    MarkedSentence,
     SentenceState,
-    TagGuess,
-    block,
     has_arc_marks,
-    read_text,
     state_in,
 )
-from dynet_vdgi.page.text.offered_relations import Relations
-from dynet_vdgi.page.text.sentence_cuts import cut, glue
-from dynet_vdgi.page.text.sentence_layout import SentenceLayout
 from dynet_vdgi.page.text.word_columns import COLUMNS, merged_feats
 from dynet_vdgi.system import files
 
@@ -91,7 +91,7 @@ class SentenceRecord(Struct, omit_defaults=True):
     lines: str | None = None
     wids: tuple[int, ...] = ()
     given: str = ""  # see `MarkedSentence`
-    found: bool = False
+    is_from_file: bool = msgspec.field(default=False, name="found")
     # words and reasons, where the lines no longer show them
     opened: tuple[tuple[int, str], ...] = ()
 
@@ -116,7 +116,7 @@ class AnnotatedText:
         self.undo: list[TextChange] = []
         self.redo: list[TextChange] = []
         self.relations = Relations(self.sentences)
-        # by id, the latest at the end: see `_right_before`
+        # by id, the latest at the end: see `_counts_right_before`
         self.finished: dict[int, tuple[int, int, int]] = {}
         # trees when nobody had confirmed anything
         self._before: dict[int, tuple[MarkedArc, ...]] = {}
@@ -155,17 +155,17 @@ class AnnotatedText:
     def progress(self) -> dict[str, Any]:
         """How much is done, and what the parser had right in what was finished, before anybody
         confirmed anything."""
-        right = [found for found in self.finished.values() if found[-1]]
+        counts = [right for right in self.finished.values() if right[-1]]
 
         def shares(end: int) -> list[float]:
-            *its, of = map(sum, zip(*right[max(0, end - A_POINT) : end]))
-            return [round(found / of, 4) for found in its]
+            *n_right, n_words = map(sum, zip(*counts[max(0, end - A_POINT) : end]))
+            return [round(n / n_words, 4) for n in n_right]
 
         return {
             "sentences": len(self.sentences),
             "sentences_done": len(self._done),
-            "latest": shares(len(right)) if right else None,
-            "curve": [shares(end) for end in range(A_POINT, len(right) + 1, A_POINT)],
+            "latest": shares(len(counts)) if counts else None,
+            "curve": [shares(end) for end in range(A_POINT, len(counts) + 1, A_POINT)],
             "can_undo": bool(self.undo),
             "can_redo": bool(self.redo),
         }
@@ -187,7 +187,7 @@ class AnnotatedText:
                 if place == len(self.sentences):
                     raise ChangeError("there is no next sentence to join with")
                 old.append(self.sentences[place])
-            new = self._of_tokens(old, what, word, value)
+            new = self._snapshots_after_tokens(old, what, word, value)
             if [block(each.marked) for each in new] == [block(each) for each in old]:
                 return None
         return TextChange(
@@ -208,9 +208,9 @@ class AnnotatedText:
         for number, word in words:
             new = made.setdefault(number, copy(self.of_id(number)))
             merges = what == "feats" and isinstance(value, str)
-            its = merged_feats(new.columns[word - 1].feats, value) if merges else value
+            new_value = merged_feats(new.columns[word - 1].feats, value) if merges else value
             try:
-                new.state = changes.new_state(new, what, word, its, by)
+                new.state = changes.new_state(new, what, word, new_value, by)
             except ChangeError as error:
                 place = 1 + self.number(self.by_id[number])
                 raise ChangeError(
@@ -226,7 +226,7 @@ class AnnotatedText:
             else None
         )
 
-    def _of_tokens(
+    def _snapshots_after_tokens(
         self, old: Sequence[MarkedSentence], what: str, word: int, value: Any
     ) -> list[Snapshot]:
         """The sentences after a change of tokens."""
@@ -245,7 +245,7 @@ class AnnotatedText:
             open_words.append((old[1], wids))
         else:
             tokens.change(layout, what, word, value, self.new_wids(marked, tokens.MOST_PARTS))
-        found = []
+        snapshots = []
         for number, each in layouts.items():
             lines, wids = each.block(), tuple([word.wid for word in each.words])
             try:
@@ -254,11 +254,11 @@ class AnnotatedText:
                 raise ChangeError(f"this cannot be done: {error}") from None
             if made.opened:
                 raise ChangeError(f"this cannot be done: {next(iter(made.opened.values()))}")
-            made.opened = _still_open(made, open_words)
-            found.append(Snapshot.of(made))
-        return found
+            made.opened = _reasons_still_open(made, open_words)
+            snapshots.append(Snapshot.of(made))
+        return snapshots
 
-    def replacing(self, sentences: Sequence[MarkedSentence]) -> TextChange | None:
+    def replacement(self, sentences: Sequence[MarkedSentence]) -> TextChange | None:
         """The change that makes these the sentences; None: they are it already."""
         old = self.sentences
         if list(sentences) == old:
@@ -280,12 +280,13 @@ class AnnotatedText:
         old = [SentenceRecord(s.marked.id, block(s.marked, s.state, "journal")) for s in step.old]
         new = []
         for marked, state, _ in step.new:
-            found = SentenceRecord(marked.id, block(marked, state, "journal"))
+            after = SentenceRecord(marked.id, block(marked, state, "journal"))
             if self.by_id.get(marked.id) is not marked:
-                found.lines = "\n".join(marked.source.lines) + "\n\n"
-                found.wids, found.given, found.found = marked.wids, marked.given, marked.is_found
-                found.opened = () if marked.is_found else tuple(marked.opened.items())
-            new.append(found)
+                after.lines = "\n".join(marked.source.lines) + "\n\n"
+                after.wids, after.given = marked.wids, marked.given
+                after.is_from_file = marked.is_from_file
+                after.opened = () if marked.is_from_file else tuple(marked.opened.items())
+            new.append(after)
         record = StepRecord(step.what, step.by, step.at, step.word, tuple(old), tuple(new))
         return dict(msgspec.to_builtins(record))
 
@@ -294,21 +295,21 @@ class AnnotatedText:
 
         Raises: ValueError, LookupError, DataError, it does not fit the text.
         """
-        found = msgspec.convert(record, StepRecord)
-        if found.op in ("undo", "redo"):
-            return self.back(found.op)
-        for one in found.old:  # as it was shown before the change
+        step = msgspec.convert(record, StepRecord)
+        if step.op in ("undo", "redo"):
+            return self.back(step.op)
+        for one in step.old:  # as it was shown before the change
             if one.block is not None:
                 marked = self.by_id[one.id]
                 marked.state = state_in(one.block, marked.source)
-        old = [Snapshot.of(self.by_id[one.id]) for one in found.old]
+        old = [Snapshot.of(self.by_id[one.id]) for one in step.old]
         new = []
-        for one in found.new:
+        for one in step.new:
             marked = self.by_id[one.id] if one.lines is None else _read(one, self._name)
             state = marked.state if one.block is None else state_in(one.block, marked.source)
             new.append(Snapshot(marked, state, marked.sure))
-        self.apply(TextChange(found.op, found.w, found.by, found.at, tuple(old), tuple(new)))
-        return new[0].marked.id, max(1, found.w)
+        self.apply(TextChange(step.op, step.w, step.by, step.at, tuple(old), tuple(new)))
+        return new[0].marked.id, max(1, step.w)
 
     def apply(self, step: TextChange) -> None:
         """Makes a change; one by another program is no step of undo.
@@ -331,8 +332,12 @@ class AnnotatedText:
         stays = {one.marked.id for one in step.new if any(one.marked is marked for marked in old)}
         changed = {one.marked.id for one in (*step.old, *step.new)} - stays
         order = [marked.id for marked in self.sentences]
-        self.undo = _fitting([(each, each.new, each.old) for each in self.undo], order, changed)
-        self.redo = _fitting([(each, each.old, each.new) for each in self.redo], order, changed)
+        self.undo = _fitting_steps(
+            [(each, each.new, each.old) for each in self.undo], order, changed
+        )
+        self.redo = _fitting_steps(
+            [(each, each.old, each.new) for each in self.redo], order, changed
+        )
 
     def back(self, what: str) -> tuple[int, int]:
         """Undoes or redoes the last change, guesses too; returns the sentence and the word that it
@@ -388,7 +393,7 @@ class AnnotatedText:
                 self._analogies.enter(marked.id, marked)
             if marked.is_done:
                 self._done.add(marked.id)
-                self.finished[marked.id] = self._right_before(marked)
+                self.finished[marked.id] = self._counts_right_before(marked)
             else:
                 self.finished.pop(marked.id, None)
         for number in set(ids) - self.by_id.keys():
@@ -396,7 +401,7 @@ class AnnotatedText:
             if self._analogies is not None:
                 self._analogies.enter(number, None)
 
-    def _right_before(self, marked: MarkedSentence) -> tuple[int, int, int]:
+    def _counts_right_before(self, marked: MarkedSentence) -> tuple[int, int, int]:
         """How many heads, and heads with relations, were right before anybody had confirmed
         anything.
 
@@ -426,29 +431,21 @@ class AnnotatedText:
         if marked.is_done or not marked.guessed_tags.tags:
             return False
         new = dict(marked.recalled)
-        for k, (arc, own) in enumerate(zip(marked.arcs, marked.state.columns), 1):
-            if (
-                arc.head_by
-                or arc.label_by
-                or own.tag_by
-                or own.feats_by
-                or own.lemma_by
-                or own.xpos_by
-            ):
+        for k, (arc, word) in enumerate(zip(marked.arcs, marked.state.columns), 1):
+            by = arc.head_by, arc.label_by, word.tag_by, word.feats_by, word.lemma_by, word.xpos_by
+            if any(by):
                 after = max(after, k)
-        for k, (tag, _, lemma, xpos, feats) in enumerate(marked.guessed_tags.words):
-            if k >= after and marked.is_unsaid(k) and form.lower() in ("", marked.forms[k].lower()):
-                guess = (
-                    tag,
-                    Described(*["" if value == "_" else value for value in (xpos, feats, lemma)]),
-                )
-                found = self.analogies.recalled(marked.forms[k], *guess)
-                new.pop(marked.wids[k], None)
-                if found != guess:
-                    new[marked.wids[k]] = (
-                        found[0],
-                        {name: value or "_" for name, value in found[1]._asdict().items()},
-                    )
+        for k, (tag, _, *values) in enumerate(marked.guessed_tags.words):
+            is_other_form = form.lower() not in ("", marked.forms[k].lower())
+            if k < after or is_other_form or not marked.is_undescribed(k):
+                continue
+            lemma, xpos, feats = ["" if value == NO_VALUE else value for value in values]
+            guess = Described(xpos, feats, lemma)
+            new_tag, described = self.analogies.corrected_guess(marked.forms[k], tag, guess)
+            new.pop(marked.wids[k], None)
+            if (new_tag, described) != (tag, guess):
+                columns = {name: value or NO_VALUE for name, value in described._asdict().items()}
+                new[marked.wids[k]] = new_tag, columns
         if new == marked.recalled:
             return False
         self.relations.enter(marked, -1)
@@ -461,13 +458,13 @@ _Step = tuple[TextChange, Sequence[Snapshot], Sequence[Snapshot]]
 """A step of undo or redo, with its sentences before and after it."""
 
 
-def _fitting(steps: Sequence[_Step], order: list[int], changed: set[int]) -> list[TextChange]:
+def _fitting_steps(steps: Sequence[_Step], order: list[int], changed: set[int]) -> list[TextChange]:
     """The steps, the next one last, that leave alone the sentences that have changed.
 
     order: the ids of the sentences. What a dropped step has made stays, so that earlier steps
     of the same sentences do not fit either.
     """
-    order, changed, found = [*order], {*changed}, []
+    order, changed, fitting = [*order], {*changed}, []
     for step, now, then in reversed(steps):
         ids, new_ids = [one.marked.id for one in now], [one.marked.id for one in then]
         fits = changed.isdisjoint((*ids, *new_ids))
@@ -477,23 +474,23 @@ def _fitting(steps: Sequence[_Step], order: list[int], changed: set[int]) -> lis
             if fits:
                 order[start : start + len(ids)] = new_ids
         if fits:
-            found.append(step)
+            fitting.append(step)
         else:
             changed |= {*ids, *new_ids}
-    return found[::-1]
+    return fitting[::-1]
 
 
 def _read(record: SentenceRecord, name: str) -> MarkedSentence:
     """The sentence that a record describes. Raises: ValueError, there is none such; DataError."""
-    found = read_text(record.lines or "", name)
+    sentences = read_text(record.lines or "", name)
     if (
-        len(found) != 1
-        or len(found[0]) != len(record.wids)
+        len(sentences) != 1
+        or len(sentences[0]) != len(record.wids)
         or len({*record.wids}) < len(record.wids)
     ):
         raise ValueError(f"sentence {record.id} is not one of {len(record.wids)} words")
-    (marked,) = found
-    marked.id, marked.wids, marked.is_found = record.id, record.wids, record.found
+    (marked,) = sentences
+    marked.id, marked.wids, marked.is_from_file = record.id, record.wids, record.is_from_file
     if record.opened:
         marked.opened = {word: why for word, why in record.opened if 1 <= word <= len(marked)}
     if record.given:
@@ -501,21 +498,21 @@ def _read(record: SentenceRecord, name: str) -> MarkedSentence:
     return marked
 
 
-def _still_open(
+def _reasons_still_open(
     made: MarkedSentence, before: Sequence[tuple[MarkedSentence, Sequence[int]]]
 ) -> dict[int, str]:
     """The words that still have no head because of a fault, and why.
 
     before: sentences, and the ids that their words have in `made`.
     """
-    places, found = {wid: word for word, wid in enumerate(made.wids, 1)}, {}
+    places, reasons = {wid: word for word, wid in enumerate(made.wids, 1)}, {}
     for marked, wids in before:
         new = {str(word): str(places[wid]) for word, wid in enumerate(wids, 1) if wid in places}
         for word, why in marked.open_conflicts.items():
             place = places.get(wids[word - 1], 0)
             if place and made.arcs[place - 1].head == UNSET:
-                found[place] = tree_faults.renumbered(why, new)
-    return found
+                reasons[place] = tree_faults.renumbered(why, new)
+    return reasons
 
 
 def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> None:
@@ -523,21 +520,22 @@ def _keep_guesses(marked: MarkedSentence, gone: Sequence[MarkedSentence]) -> Non
     tag."""
     if len(gone) == 1 and gone[0].id == marked.id:
         forms, before = dict(zip(marked.wids, marked.forms)), dict(zip(gone[0].wids, gone[0].forms))
-        kept = {
-            wid: said for wid, said in gone[0].recalled.items() if before.get(wid) == forms.get(wid)
-        }
-        marked.recalled = {**marked.recalled, **kept}
+        recalled = dict(marked.recalled)
+        for wid, columns in gone[0].recalled.items():
+            if before.get(wid) == forms.get(wid):
+                recalled[wid] = columns
+        marked.recalled = recalled
     if len(gone) != 1 or not marked.guessed_tags.tags or not gone[0].guessed_tags.tags:
         return  # of several sentences, the words get other numbers
-    known = dict(zip(gone[0].wids, zip(gone[0].forms, gone[0].guessed_tags.words)))
+    old_words = dict(zip(gone[0].wids, zip(gone[0].forms, gone[0].guessed_tags.words)))
     guesses = []
     for wid, form, new in zip(marked.wids, marked.forms, marked.guessed_tags.words):
-        old_form, old = known.get(wid, (form, new))
+        old_form, old = old_words.get(wid, (form, new))
         guesses.append(old if old_form == form else (*old[:2], *new[2:]))
     marked.guessed_tags = TagGuess.of_words(guesses)
 
 
-def listed(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
+def listed_words(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
     """The words of a text that a list in a file names: sentences by id, words, and reasons.
 
     Raises: UsageError, the file is no such list, or names no word of the text.
@@ -546,15 +544,15 @@ def listed(path: str, text: AnnotatedText) -> list[tuple[int, int, str]]:
         places = msgspec.json.decode(files.read_text(path), type=list[Place])
     except msgspec.MsgspecError as error:
         raise UsageError(f"{path}: no list that vdgi check --json writes ({error})") from None
-    known = {
+    by_name = {
         marked.sent_id or str(number): marked for number, marked in enumerate(text.sentences, 1)
     }
     words = []
-    for its in places:
-        marked = known.get(its.sentence)
-        if marked is not None and marked.forms[its.word - 1 : its.word] == (its.form,):
-            more = f"; elsewhere {its.elsewhere}" if its.elsewhere else ""
-            words.append((marked.id, its.word, f"{its.word} {its.form}: {its.what}{more}"))
+    for place in places:
+        marked = by_name.get(place.sentence)
+        if marked is not None and marked.forms[place.word - 1 : place.word] == (place.form,):
+            more = f"; elsewhere {place.elsewhere}" if place.elsewhere else ""
+            words.append((marked.id, place.word, f"{place.word} {place.form}: {place.what}{more}"))
     if not words:
         raise UsageError(f"{path}: none of its {len(places)} words is in the file")
     return words

@@ -6,19 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dynet_vdgi.conllu.punctuation import heads_without
-from dynet_vdgi.page.text.marked import (
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import (
     NO_LABEL,
-    NOTHING,
+    NO_VALUE,
     UNSET,
     ChangeError,
-    CircleError,
     MarkedArc,
-    MarkedSentence,
     SentenceState,
     label_fault,
-    mended,
-    with_punctuation,
 )
+from dynet_vdgi.page.text.tree_mending import CircleError, mended_tree, tree_with_punctuation
 from dynet_vdgi.page.text.word_columns import COLUMNS
 
 Arcs = list[MarkedArc]
@@ -27,47 +25,48 @@ StateChange = Callable[[MarkedSentence, int, Any, str], SentenceState]
 """Makes the state after a change of a sentence, at a word, to a value, by a person."""
 
 
-def _of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateChange:
+def _change_of_arcs(change: Callable[[MarkedSentence, int, Any, str], Arcs]) -> StateChange:
     """A kind of change that gives new arcs, from which a tree is made."""
 
-    def changed(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    def new_state(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
         try:
             arcs = change(marked, word, value, by)
             heads = tuple([arc.head for arc in arcs])
             # otherwise as on the screen, punctuation too
             if UNSET in heads or marked.heads != heads:
-                arcs = _settled(arcs, marked.positions, marked.forms)
+                arcs = _arcs_of_tree(arcs, marked.positions, marked.forms)
         except CircleError as error:
             named = [f"{place} {marked.forms[place - 1][:20]}" for place in error.words[:6]]
             more = ", ..." if len(error.words) > len(named) else ""
             raise ChangeError(
-                f"the words {', '.join(named)}{more} would form a circle of confirmed arcs: select one of "
-                "them whose head is wrong, and set it first or press x (not confirmed)"
+                f"the words {', '.join(named)}{more} would form a circle of confirmed arcs: "
+                "select one of them whose head is wrong, "
+                "and set it first or press x (not confirmed)"
             ) from None
         return marked.state._replace(arcs=tuple(arcs))
 
-    return changed
+    return new_state
 
 
-def _settled(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
+def _arcs_of_tree(arcs: Arcs, positions: Sequence[int], forms: Sequence[str]) -> Arcs:
     """Arcs that form a tree, with punctuation attached properly; confirmed arcs stay. Raises:
     CircleError."""
     fixed = [bool(arc.head_by) for arc in arcs]
-    tree = mended([arc.head for arc in arcs], fixed)
-    arcs = [_with_head(arc, head) for arc, head in zip(arcs, tree)]
+    tree = mended_tree([arc.head for arc in arcs], fixed)
+    arcs = [_arc_with_head(arc, head) for arc, head in zip(arcs, tree)]
     bare = heads_without(tree, positions)
     if UNSET in bare or bare.count(0) != 1:
         return arcs
-    kept = [f or place in positions for place, f in enumerate(fixed, 1)]
+    firm = [f or place in positions for place, f in enumerate(fixed, 1)]
     try:
-        tree = with_punctuation(bare, positions, tree, kept, forms)
+        tree = tree_with_punctuation(bare, positions, tree, firm, forms)
     except (ValueError, CircleError):  # the root is punctuation, or words depend on it
         return arcs
     labelled = [arc if arc.label != NO_LABEL else arc._replace(label="punct") for arc in arcs]
-    return [_with_head(arc, head) for arc, head in zip(labelled, tree)]
+    return [_arc_with_head(arc, head) for arc, head in zip(labelled, tree)]
 
 
-def _with_head(arc: MarkedArc, head: int) -> MarkedArc:
+def _arc_with_head(arc: MarkedArc, head: int) -> MarkedArc:
     """The arc with a head that suits its relation."""
     if head == arc.head:
         return arc
@@ -78,9 +77,9 @@ def _with_head(arc: MarkedArc, head: int) -> MarkedArc:
     return arc._replace(head=head)
 
 
-@_of_arcs
-def head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
-    """The number of the new head, 0 for the root."""
+@_change_of_arcs
+def set_head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    """Sets the head: its number, 0 for the root."""
     arcs = list(marked.arcs)
     if type(value) is not int or not 0 <= value <= len(arcs):
         raise ChangeError(f"{str(value)[:20]!r} is no word of the sentence")
@@ -102,15 +101,15 @@ def head(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
             raise CircleError(sorted([word, *path]))
         # the new head is below the word: the head, or the word between, takes the word's place
         if path:
-            arcs[loose[-1] - 1] = _with_head(arcs[loose[-1] - 1], arcs[word - 1].head)
-    arc = _with_head(arcs[word - 1], value)
+            arcs[loose[-1] - 1] = _arc_with_head(arcs[loose[-1] - 1], arcs[word - 1].head)
+    arc = _arc_with_head(arcs[word - 1], value)
     arcs[word - 1] = arc._replace(head_by=by, label_by=by if value == 0 else arc.label_by)
     return arcs
 
 
-@_of_arcs
-def label(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
-    """The relation."""
+@_change_of_arcs
+def set_label(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    """Sets the relation."""
     arcs = list(marked.arcs)
     if fault := label_fault(value):
         raise ChangeError(fault)
@@ -124,18 +123,18 @@ def label(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
     return arcs
 
 
-@_of_arcs
-def right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
-    """Head and relation of a word are right."""
-    return _confirmed(marked, [word], by)
+@_change_of_arcs
+def confirm_arc(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    """Confirms head and relation of a word."""
+    return _confirmed_arcs(marked, [word], by)
 
 
-@_of_arcs
-def _all_right(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
-    return _confirmed(marked, marked.to_confirm, by)
+@_change_of_arcs
+def _confirm_all(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    return _confirmed_arcs(marked, marked.words_to_confirm, by)
 
 
-def _confirmed(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
+def _confirmed_arcs(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
     arcs = list(marked.arcs)
     for word in words:
         arc = arcs[word - 1]
@@ -145,23 +144,25 @@ def _confirmed(marked: MarkedSentence, words: Sequence[int], by: str) -> Arcs:
     return arcs
 
 
-def done(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """Head and relation of all words but punctuation are right, and all tags, features and lemmas."""
-    state = _all_right(marked, word, value, by)
+def finish(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """Confirms head and relation of all words but punctuation, and all tags,
+    features and lemmas."""
+    state = _confirm_all(marked, word, value, by)
     if not marked.is_tagged:
-        raise ChangeError(f"word {marked.tags.index(NOTHING) + 1} has no tag yet")
+        raise ChangeError(f"word {marked.tags.index(NO_VALUE) + 1} has no tag yet")
     columns = []
-    for said, shown in zip(state.columns, marked.columns):
-        guessed = [
-            c for c in COLUMNS.values() if c.by and getattr(said, c.key) != getattr(shown, c.key)
-        ]
-        columns.append(shown._replace(**{column.by: by for column in guessed}))
+    for present, shown in zip(state.columns, marked.columns):
+        confirmed = {}  # what was a guess
+        for column in COLUMNS.values():
+            if column.by and getattr(present, column.key) != getattr(shown, column.key):
+                confirmed[column.by] = by
+        columns.append(shown._replace(**confirmed))
     return state._replace(columns=tuple(columns))
 
 
-@_of_arcs
-def open_again(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
-    """Nothing about head and relation of a word is confirmed."""
+@_change_of_arcs
+def unconfirm(marked: MarkedSentence, word: int, value: Any, by: str) -> Arcs:
+    """Takes back who confirmed head and relation of a word."""
     arcs = list(marked.arcs)
     arcs[word - 1] = arcs[word - 1]._replace(head_by="", label_by="")
     return arcs

@@ -5,24 +5,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynet_vdgi.page.text.arc_changes import StateChange, done, head, label, open_again, right
-from dynet_vdgi.page.text.marked import (
-    ChangeError,
-    MarkedSentence,
-    SentenceState,
+from dynet_vdgi.page.text.arc_changes import (
+    StateChange,
+    confirm_arc,
+    finish,
+    set_head,
+    set_label,
+    unconfirm,
 )
-from dynet_vdgi.page.text.notes import comment, flag, note
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.notes import set_comment, set_flag, set_note
+from dynet_vdgi.page.text.sentence_state import ChangeError, SentenceState
 from dynet_vdgi.page.text.word_columns import COLUMNS
 
 STATE_CHANGES: dict[str, StateChange] = {
-    "head": head,
-    "label": label,
-    "right": right,
-    "done": done,
-    "open": open_again,
-    "note": note,
-    "flag": flag,
-    "comment": comment,
+    "head": set_head,
+    "label": set_label,
+    "right": confirm_arc,
+    "done": finish,
+    "open": unconfirm,
+    "note": set_note,
+    "flag": set_flag,
+    "comment": set_comment,
 }
 """Changes that leave the words, besides those of COLUMNS: of a sentence, a word, to a value, by a
 person."""

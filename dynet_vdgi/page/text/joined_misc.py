@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from dynet_vdgi.page.text.marked import NOTHING
+from dynet_vdgi.page.text.sentence_state import NO_VALUE
 
 _BRACKETS = re.compile(r"\([^()]+\)?|[^()]+\)")
 
@@ -20,25 +20,27 @@ _ONE_ONLY = ("SpaceAfter", "SpacesAfter", "SpacesBefore", "SpacesInToken")
 _SIGNS = {"Gloss": ".", "Note": r"\n"}
 
 
-def joined(one: str, other: str, blank: str = "") -> str:
+def joined_misc(one: str, other: str, blank: str = "") -> str:
     r"""The entries of both words; `blank` stands between their forms.
 
     Different values of a name are joined: of Gloss by a full stop, as glosses of one form are; of
     transliterations and the like as the forms are; of Note, the page's, by a new line; Entity as
     brackets; others by a comma. Of spaces, which belong to the text, the first word's are taken.
 
-    >>> joined("Gloss=fort|Entity=(e1-place", "Entity=e1)|Gloss=day|Lang=cy")
+    >>> joined_misc("Gloss=fort|Entity=(e1-place", "Entity=e1)|Gloss=day|Lang=cy")
     'Gloss=fort.day|Entity=(e1-place)|Lang=cy'
-    >>> joined("Translit=a", "Translit=b", " "), joined("Ref=1", "Ref=2"), joined("Ref=1", "Ref=1")
-    ('Translit=a b', 'Ref=1,2', 'Ref=1')
+    >>> joined_misc("Translit=a", "Translit=b", " ")
+    'Translit=a b'
+    >>> joined_misc("Ref=1", "Ref=2"), joined_misc("Ref=1", "Ref=1")
+    ('Ref=1,2', 'Ref=1')
     """
-    parts = [part for part in one.split("|") if part != NOTHING]
+    parts = [part for part in one.split("|") if part != NO_VALUE]
     places: dict[str, int] = {}
     for place, part in enumerate(parts):
         places.setdefault(part.partition("=")[0], place)
     for part in other.split("|"):
         key, _, value = part.partition("=")
-        if part == NOTHING or part in parts:
+        if part == NO_VALUE or part in parts:
             continue
         if key not in places:
             parts.append(part)
@@ -48,31 +50,31 @@ def joined(one: str, other: str, blank: str = "") -> str:
         if not first:  # a name alone, or without a value
             parts[place] = part
         elif value and key not in _ONE_ONLY:
-            parts[place] = f"{key}={_value(key, first, value, blank)}"
-    return "|".join(parts) or NOTHING
+            parts[place] = f"{key}={_joined_value(key, first, value, blank)}"
+    return "|".join(parts) or NO_VALUE
 
 
-def _value(key: str, one: str, other: str, blank: str) -> str:
+def _joined_value(key: str, one: str, other: str, blank: str) -> str:
     """Both values of a name."""
-    if key == "Entity" and (brackets := _entities(one, other)):
+    if key == "Entity" and (brackets := _joined_mentions(one, other)):
         return brackets
     return one + (blank if key in LIKE_FORMS else _SIGNS.get(key, ",")) + other
 
 
-def _entities(one: str, other: str) -> str:
+def _joined_mentions(one: str, other: str) -> str:
     """Mentions that begin and end in either word; one may be one word now. "": these are no
     brackets."""
     if any(_BRACKETS.sub("", value) for value in (one, other)):
         return ""
-    found = _BRACKETS.findall(one)
+    brackets = _BRACKETS.findall(one)
     for bracket in _BRACKETS.findall(other):
         if bracket[0] == "(":
-            found.append(bracket)
+            brackets.append(bracket)
             continue
-        begun = [k for k, each in enumerate(found) if each[-1] != ")"]
-        its = [k for k in begun if f"{found[k][1:]}-".startswith(f"{bracket[:-1]}-")]
-        if its:
-            found[its[-1]] += ")"
+        begun = [k for k, each in enumerate(brackets) if each[-1] != ")"]
+        matching = [k for k in begun if f"{brackets[k][1:]}-".startswith(f"{bracket[:-1]}-")]
+        if matching:
+            brackets[matching[-1]] += ")"
         else:  # an end that follows a beginning at once would look like its end
-            found.insert(begun[0] if begun else len(found), bracket)
-    return "".join(found)
+            brackets.insert(begun[0] if begun else len(brackets), bracket)
+    return "".join(brackets)

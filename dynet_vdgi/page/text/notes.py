@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dynet_vdgi.page.text.marked import (
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import (
     FLAG,
     IS_FLAG,
-    NOTHING,
+    NO_VALUE,
     ChangeError,
     MarkedColumns,
-    MarkedSentence,
     SentenceState,
 )
 from dynet_vdgi.page.text.word_columns import NO_TEXT, Column
@@ -36,61 +36,61 @@ def _note(value: Any) -> str:
     if type(value) is not str or len(value) > LONGEST_NOTE or re.search("[\ud800-\udfff]", value):
         raise ChangeError(f"this is no note (up to {LONGEST_NOTE} letters)")
     lines = [" ".join(NO_TEXT.sub(" ", line).split()) for line in value.strip().splitlines()]
-    return r"\n".join(line.replace("\\", r"\\").replace("|", r"\p") for line in lines) or NOTHING
+    return r"\n".join(line.replace("\\", r"\\").replace("|", r"\p") for line in lines) or NO_VALUE
 
 
 _WORD_NOTE = Column("note", "Note", _note)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     meant = {"n": "\n", "p": "|", "\\": "\\"}
-    return re.sub(r"\\([np\\])", lambda found: meant[found[1]], text)
+    return re.sub(r"\\([np\\])", lambda escape: meant[escape[1]], text)
 
 
-def note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """A note: the comment `# note = ...` of a sentence (word 0), or `Note=...` in MISC; "" removes
-    it."""
+def set_note(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """Sets a note: the comment `# note = ...` of a sentence (word 0), or `Note=...` in MISC; ""
+    removes it."""
     if word:
         return _WORD_NOTE.change(marked, word, value, by)
     text = _note(value)
-    return _with_comment(marked, _NOTE_LINE, f"# note = {text}" if text != NOTHING else "")
+    return _state_with_comment(marked, _NOTE_LINE, f"# note = {text}" if text != NO_VALUE else "")
 
 
 def note_of(word: MarkedColumns) -> str:
     """The note of a word."""
-    found = _WORD_NOTE.of(word)
-    return _unescaped(found) if found != NOTHING else ""
+    value = _WORD_NOTE.of(word)
+    return _unescape(value) if value != NO_VALUE else ""
 
 
 def sentence_note(marked: MarkedSentence) -> str:
     """The note of a sentence."""
-    return _unescaped(marked.comment("note"))
+    return _unescape(marked.comment("note"))
 
 
-def comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """A comment of a sentence, `text_en = The dogs bark.`, in place of others of this key; `text_en
-    =` removes it."""
-    found = _COMMENT.fullmatch(" ".join(value.split())) if type(value) is str else None
-    if word or found is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
+def set_comment(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """Sets a comment of a sentence, `text_en = The dogs bark.`, in place of others of this key;
+    `text_en =` removes it."""
+    match = _COMMENT.fullmatch(" ".join(value.split())) if type(value) is str else None
+    if word or match is None or len(value) > LONGEST_NOTE or NO_TEXT.search(value):
         raise ChangeError(
             f"{str(value)[:30]!r} is no comment (expected such as text_en = The dogs bark.)"
         )
-    if found[1] in _OTHER_COMMENTS:
-        raise ChangeError(f"{found[1]} is not set here: {_OTHER_COMMENTS[found[1]]}")
-    new = f"# {found[1]} = {found[2]}" if found[2] else ""
-    return _with_comment(marked, re.compile(rf"#\s*{re.escape(found[1])}\s*=.*"), new)
+    if match[1] in _OTHER_COMMENTS:
+        raise ChangeError(f"{match[1]} is not set here: {_OTHER_COMMENTS[match[1]]}")
+    new = f"# {match[1]} = {match[2]}" if match[2] else ""
+    return _state_with_comment(marked, re.compile(rf"#\s*{re.escape(match[1])}\s*=.*"), new)
 
 
-def flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
-    """The comment that the sentence is to be looked at again."""
+def set_flag(marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
+    """Sets or removes the comment that the sentence is to be looked at again."""
     if type(value) is not bool or word:
         raise ChangeError("a sentence is flagged (true) or not (false)")
     if value == marked.is_flagged:
         return marked.state
-    return _with_comment(marked, IS_FLAG, FLAG if value else "")
+    return _state_with_comment(marked, IS_FLAG, FLAG if value else "")
 
 
-def _with_comment(marked: MarkedSentence, old: re.Pattern[str], new: str) -> SentenceState:
+def _state_with_comment(marked: MarkedSentence, old: re.Pattern[str], new: str) -> SentenceState:
     """The state with one comment in place of those of its kind; "": with none."""
     comments = marked.state.comments
     place = next((k for k, line in enumerate(comments) if old.fullmatch(line)), len(comments))

@@ -1,4 +1,4 @@
-"""The text that the page annotates: its sentences, their order and search, the relations on offer."""
+"""Relations of a file: which are accepted, and which are offered for a word first."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from dynet_vdgi.errors import ConfigError
-from dynet_vdgi.page.text.marked import NO_LABEL, MarkedSentence, label_fault
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import NO_LABEL, label_fault
 from dynet_vdgi.relations.ud_relations import LABELS
 from dynet_vdgi.system.limits import read_table
 from dynet_vdgi.system.messages import did_you_mean
 
 _FREQUENT = """
-nsubj obl case advmod nmod obj det conj amod aux cc mark advcl discourse compound acl xcomp parataxis cop
-ccomp flat nummod expl iobj appos fixed vocative dislocated reparandum csubj orphan clf list goeswith dep root
-punct
+nsubj obl case advmod nmod obj det conj amod aux cc mark advcl discourse compound acl xcomp
+parataxis cop ccomp flat nummod expl iobj appos fixed vocative dislocated reparandum csubj orphan
+clf list goeswith dep root punct
 """
 
 RANKS = {relation: rank for rank, relation in enumerate(_FREQUENT.split())}
@@ -22,10 +23,11 @@ RANKS = {relation: rank for rank, relation in enumerate(_FREQUENT.split())}
 that hardly anybody sets by hand."""
 
 _USUAL = """
-acl:relcl nmod:poss nsubj:pass aux:pass flat:name obl:agent obl:arg advmod:emph compound:prt flat:foreign obl:tmod
-csubj:pass expl:pv nsubj:outer compound:svc cc:preconj compound:redup nsubj:cop compound:lvc det:poss expl:pass
-obl:lmod obl:mod csubj:cop advmod:neg advcl:cmp aux:neg csubj:outer nummod:gov advcl:cleft advcl:relcl compound:nn
-det:numgov expl:impers nmod:tmod xcomp:ds advmod:lmod obj:agent obl:cmp parataxis:insert
+acl:relcl nmod:poss nsubj:pass aux:pass flat:name obl:agent obl:arg advmod:emph compound:prt
+flat:foreign obl:tmod csubj:pass expl:pv nsubj:outer compound:svc cc:preconj compound:redup
+nsubj:cop compound:lvc det:poss expl:pass obl:lmod obl:mod csubj:cop advmod:neg advcl:cmp aux:neg
+csubj:outer nummod:gov advcl:cleft advcl:relcl compound:nn det:numgov expl:impers nmod:tmod xcomp:ds
+advmod:lmod obj:agent obl:cmp parataxis:insert
 """
 
 USUAL = _USUAL.split()
@@ -58,17 +60,17 @@ class Relations:
         Languages have subtypes of their own: but for the usual ones, one is known as soon as the
         file has it.
         """
-        known = self._known()
-        if relation in (self.project or known):
+        accepted = self._accepted_relations()
+        if relation in (self.project or accepted):
             return ""
         universal, _, subtype = relation.partition(":")
         if not self.project and subtype and universal in LABELS:
-            hint = did_you_mean(relation, sorted(name for name in known if ":" in name))
+            hint = did_you_mean(relation, sorted(name for name in accepted if ":" in name))
             return f"{relation!r} is a subtype of {universal} that this file does not have{hint}"
         where = "the project's list" if self.project else "UD or of this file"
-        return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(known))}"
+        return f"{relation!r} is no relation of {where}{did_you_mean(relation, sorted(accepted))}"
 
-    def offered(self, tag: str, head_tag: str) -> list[str]:
+    def ranked_relations(self, tag: str, head_tag: str) -> list[str]:
         """All known relations, by how often they are confirmed between these tags, anywhere, and in
         UD.
 
@@ -78,18 +80,19 @@ class Relations:
         for counts in self._confirmed.values():
             anywhere.update(counts)
         here = self._confirmed.get((tag, head_tag), Counter())
-        in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._known()}
+        in_ud = {r: RANKS.get(r.partition(":")[0], len(RANKS)) for r in self._accepted_relations()}
         new = {*USUAL} - self._first
         return sorted(
             in_ud,
             key=lambda r: (-here[r], -anywhere[r], r in new and USUAL.index(r) + 1, in_ud[r], r),
         )
 
-    def unlisted(self) -> list[str]:
+    def unlisted_relations(self) -> list[str]:
         """The known relations that are not in the project's list, if there is one."""
-        return sorted(self._known() - self.project) if self.project else []
+        return sorted(self._accepted_relations() - self.project) if self.project else []
 
-    def _known(self) -> set[str]:
+    def _accepted_relations(self) -> set[str]:
+        """The relations that nobody has to check: a project's or UD's, and those of the file."""
         confirmed = {relation for counts in self._confirmed.values() for relation in +counts}
         return {*(self.project or (*LABELS, *USUAL)), *self._first, *confirmed}
 
@@ -113,4 +116,6 @@ def read_list(path: str) -> frozenset[str]:
 def tags_of(marked: MarkedSentence, word: int) -> tuple[str, str]:
     """The tags of a word and of its head; ROOT for the root, "" if there is no head."""
     head, tags = marked.arcs[word - 1].head, marked.tags
-    return tags[word - 1], "ROOT" if head == 0 else tags[head - 1] if head > 0 else ""
+    if head == 0:
+        return tags[word - 1], "ROOT"
+    return tags[word - 1], tags[head - 1] if head > 0 else ""

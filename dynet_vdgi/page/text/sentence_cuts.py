@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable
 
 from dynet_vdgi.conllu.guess_marks import HEAD_BY, LABEL_BY, without
-from dynet_vdgi.page.text.marked import FLAG, NOTHING, ChangeError
 from dynet_vdgi.page.text.sentence_layout import DEPREL, MISC, ROOT, TEXT, SentenceLayout, Word
+from dynet_vdgi.page.text.sentence_state import FLAG, NO_VALUE, ChangeError
 
 _SENT_ID = re.compile(r"(#\s*sent_?id\s*[=:]?\s*)(\S.*?)\s*")
 
@@ -22,7 +22,8 @@ _OWN = re.compile(r"#\s*(sent_?id|text|newdoc|newpar|global\.columns)\b.*")
 
 
 def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLayout:
-    """Cuts a sentence before a word; returns the second part, whose sent_id is none of those taken."""
+    """Cuts a sentence before a word; returns the second part,
+    whose sent_id is none of those taken."""
     place = layout.words.index(word)
     if place == 0:
         raise ChangeError("a sentence cannot be cut before its first word")
@@ -39,14 +40,14 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
     rest.deps = {node: layout.deps.pop(node) for node in nodes if node in layout.deps}
     names = set(taken)
     for comment in layout.comments:
-        if found := _SENT_ID.fullmatch(comment):
+        if match := _SENT_ID.fullmatch(comment):
             k = 2
-            while f"{found[2]}-{k}" in names:
+            while f"{match[2]}-{k}" in names:
                 k += 1
-            rest.comments.append(f"{found[1]}{found[2]}-{k}")
+            rest.comments.append(f"{match[1]}{match[2]}-{k}")
         elif _BOTH.fullmatch(comment):
             rest.comments.append(comment)
-    if any(map(TEXT.match, layout.comments)):
+    if _has_text(layout):
         rest.comments.append("# text = ")
     for part in (layout, rest):
         part.set_text(part.text())
@@ -55,7 +56,7 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
         for word in part.words:  # whose head is in the other part
             if isinstance(word.head, Word) and word.head not in part.words:
                 if not is_tree:
-                    _hang(word, None, NOTHING)
+                    _hang(word, None, NO_VALUE)
                 elif root is not None:
                     _hang(word, root, "dep")
                 else:
@@ -66,37 +67,38 @@ def cut(layout: SentenceLayout, word: Word, taken: Iterable[str]) -> SentenceLay
 
 def glue(layout: SentenceLayout, other: SentenceLayout) -> None:
     """Adds the next sentence to this one; its root depends on this root as `parataxis`, a guess."""
-    has_text, other_has = (any(map(TEXT.match, each.comments)) for each in (layout, other))
-    if layout.text() and other_has and not has_text:
+    if layout.text() and _has_text(other) and not _has_text(layout):
         layout.comments.append("# text = ")
-    roots = [[word for word in each.words if word.head == ROOT] for each in (layout, other)]
-    if roots[0]:
-        for word in roots[1]:
-            _hang(word, roots[0][0], "parataxis")
+    root = next((word for word in layout.words if word.head == ROOT), None)
+    if root is not None:
+        for word in other.words:
+            if word.head == ROOT:
+                _hang(word, root, "parataxis")
     for empty in other.empties:
         empty.after = empty.after or layout.words[-1]
     layout.words += other.words
     layout.ranges += other.ranges
     layout.empties += other.empties
     layout.deps |= other.deps
-    found = layout.comments
-    if not any(map(_SENT_ID.fullmatch, found)):
-        found[:0] = filter(_SENT_ID.fullmatch, other.comments)
+    comments = layout.comments
+    if not any(_SENT_ID.fullmatch(comment) for comment in comments):
+        comments[:0] = [comment for comment in other.comments if _SENT_ID.fullmatch(comment)]
     # the second's own name and text go; translations and notes are joined
     for comment in other.comments:
-        if _OWN.fullmatch(comment) or comment in found:
+        if _OWN.fullmatch(comment) or comment in comments:
             continue
         key, sign, value = comment.partition("=")
-        same = [
-            k
-            for k, mine in enumerate(found)
-            if sign and mine.partition("=")[0].strip() == key.strip()
-        ]
-        if same and comment != FLAG:
-            found[same[0]] += " " + value.strip()
+        keys = [each.partition("=")[0].strip() for each in comments]
+        if sign and key.strip() in keys and comment != FLAG:
+            comments[keys.index(key.strip())] += " " + value.strip()
         else:
-            found.append(comment)
+            comments.append(comment)
     layout.set_text(layout.text())
+
+
+def _has_text(layout: SentenceLayout) -> bool:
+    """Whether a sentence has the comment `# text`."""
+    return any(TEXT.match(comment) for comment in layout.comments)
 
 
 def _hang(word: Word, head: Word | int | None, label: str) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dynet_vdgi.page.text.marked import NOTHING
+from dynet_vdgi.page.text.sentence_state import NO_VALUE
 
 ID, FORM, LEMMA, HEAD, DEPREL, DEPS, MISC = 0, 1, 2, 6, 7, 8, 9
 """Places of the columns in a line."""
@@ -89,8 +89,8 @@ class SentenceLayout:
         for word in layout.words:
             head = nodes.get(word.columns[HEAD])
             word.head = None if isinstance(head, Empty) else head
-        its: list[Word | Empty] = [*layout.words, *layout.empties]
-        for node in its:
+        with_deps: list[Word | Empty] = [*layout.words, *layout.empties]
+        for node in with_deps:
             parts = [part.partition(":") for part in node.columns[DEPS].split("|")]
             if all(number in nodes for number, _, _ in parts):  # otherwise it is no list of heads
                 layout.deps[node] = [(nodes[number], label) for number, _, label in parts]
@@ -107,21 +107,21 @@ class SentenceLayout:
             after.setdefault(empty.after, []).append(empty)
             names[empty] = f"{names[empty.after or ROOT]}.{len(after[empty.after])}"
         starts = {span.first: span for span in self.ranges}
-        found = [*self.comments, *(self._line(empty, names) for empty in after.get(None, ()))]
+        lines = [*self.comments, *(self._line(empty, names) for empty in after.get(None, ()))]
         for word in self.words:
             if word in starts:
                 ends = f"{names[word]}-{names[starts[word].last]}"
-                found.append("\t".join([ends, *starts[word].columns[1:]]))
-            word.columns[HEAD] = NOTHING if word.head is None else names.get(word.head, NOTHING)
-            found += [self._line(node, names) for node in (word, *after.get(word, ()))]
-        return "\n".join(found) + "\n\n"
+                lines.append("\t".join([ends, *starts[word].columns[1:]]))
+            word.columns[HEAD] = NO_VALUE if word.head is None else names.get(word.head, NO_VALUE)
+            lines += [self._line(node, names) for node in (word, *after.get(word, ()))]
+        return "\n".join(lines) + "\n\n"
 
     def _line(self, node: Word | Empty, names: dict[Node, str]) -> str:
         columns = [names[node], *node.columns[1:]]
         if node in self.deps:
-            known = [(names[to], label) for to, label in self.deps[node] if to in names]
-            known.sort(key=lambda pair: ([int(n) for n in pair[0].split(".")], pair[1]))
-            columns[DEPS] = "|".join(f"{number}:{label}" for number, label in known) or NOTHING
+            pairs = [(names[to], label) for to, label in self.deps[node] if to in names]
+            pairs.sort(key=lambda pair: ([int(n) for n in pair[0].split(".")], pair[1]))
+            columns[DEPS] = "|".join(f"{number}:{label}" for number, label in pairs) or NO_VALUE
         return "\t".join(columns)
 
     def range_of(self, word: Word) -> Range | None:

@@ -11,27 +11,30 @@ from typing import Any, NamedTuple
 
 from dynet_vdgi.conllu.faults import has_stray_space
 from dynet_vdgi.conllu.tag_sets import UD2_TAGS
-from dynet_vdgi.page.text.marked import (
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import (
     MARKS,
-    NOTHING,
+    NO_VALUE,
     ChangeError,
     MarkedColumns,
-    MarkedSentence,
     SentenceState,
 )
 
-LONGEST = 200
+LONGEST_VALUE = 200
 
 _FEATURE = re.compile(
     r"([A-Z0-9][A-Za-z0-9]*(?:\[[a-z0-9]+\])?)=([A-Z0-9][A-Za-z0-9]*(?:,[A-Z0-9][A-Za-z0-9]*)*)"
 )
+
+_ENTRY = re.compile(r"[^=\s]+(=\S(.*\S)?)?")  # of MISC
 
 _EXPECTED = (
     "expected such as Case=Nom|Number=Sing: names and values begin with a capital or a digit"
 )
 
 NO_TEXT = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]")
-"""Characters that no form, lemma or note may have: line ends, other controls, halves of characters."""
+"""Characters that no form, lemma or note may have:
+line ends, other controls, halves of characters."""
 
 
 class Column(NamedTuple):
@@ -47,7 +50,7 @@ class Column(NamedTuple):
         if self.key in MarkedColumns._fields:
             return str(getattr(word, self.key))
         parts = [part.partition("=") for part in word.misc.split("|")]
-        return next((value for name, _, value in parts if name == self.key), NOTHING)
+        return next((value for name, _, value in parts if name == self.key), NO_VALUE)
 
     def change(self, marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
         """The state in which a word has another value."""
@@ -57,10 +60,10 @@ class Column(NamedTuple):
             changed = {self.key: new, self.by: by}
         else:
             parts = [
-                p for p in old.misc.split("|") if p != NOTHING and p.partition("=")[0] != self.key
+                p for p in old.misc.split("|") if p != NO_VALUE and p.partition("=")[0] != self.key
             ]
-            parts += [f"{self.key}={new}"] if new != NOTHING else []
-            changed = {"misc": "|".join(parts) or NOTHING}
+            parts += [f"{self.key}={new}"] if new != NO_VALUE else []
+            changed = {"misc": "|".join(parts) or NO_VALUE}
         columns[word - 1] = old._replace(**changed)
         return marked.state._replace(columns=tuple(columns))
 
@@ -69,42 +72,49 @@ class _Misc(Column):
     """The keys of MISC that no other part of the page sets, as one line."""
 
     def of(self, word: MarkedColumns) -> str:
-        return "|".join(part for part in word.misc.split("|") if not _is_kept(part)) or NOTHING
+        return (
+            "|".join(part for part in word.misc.split("|") if not _is_set_elsewhere(part))
+            or NO_VALUE
+        )
 
     def change(self, marked: MarkedSentence, word: int, value: Any, by: str) -> SentenceState:
         columns = list(marked.state.columns)
-        parts = [p for p in columns[word - 1].misc.split("|") if p != NOTHING and _is_kept(p)]
-        new = [part for part in self.checked(value).split("|") if part != NOTHING]
-        columns[word - 1] = columns[word - 1]._replace(misc="|".join([*parts, *new]) or NOTHING)
+        parts = [
+            p for p in columns[word - 1].misc.split("|") if p != NO_VALUE and _is_set_elsewhere(p)
+        ]
+        new = [part for part in self.checked(value).split("|") if part != NO_VALUE]
+        columns[word - 1] = columns[word - 1]._replace(misc="|".join([*parts, *new]) or NO_VALUE)
         return marked.state._replace(columns=tuple(columns))
 
 
-def _is_kept(part: str) -> bool:
+def _is_set_elsewhere(part: str) -> bool:
     """Whether a part of MISC is set elsewhere on the page: spaces, notes and marks."""
     key = part.partition("=")[0]
     return "Space" in key or key == "Note" or f"{key}=" in MARKS
 
 
-def misc(value: Any) -> str:
+def misc_value(value: Any) -> str:
     """Keys of MISC with values, such as `Gloss=dog|Translit=inu`; "" for none."""
-    parts = value.split("|") if _is_text(value) and value not in ("", NOTHING) else []
+    parts = value.split("|") if _is_text(value) and value not in ("", NO_VALUE) else []
     keys = [part.partition("=")[0] for part in parts]
-    wrong = [
-        part for part in parts if not re.fullmatch(r"[^=\s]+(=\S(.*\S)?)?", part) or _is_kept(part)
-    ]
+    wrong = [part for part in parts if not _ENTRY.fullmatch(part) or _is_set_elsewhere(part)]
     if not _is_text(value) or wrong:
-        message = "expected such as Gloss=dog|Translit=inu; spaces, notes and who confirmed what are set elsewhere"
+        message = (
+            "expected such as Gloss=dog|Translit=inu; spaces, "
+            "notes and who confirmed what are set elsewhere"
+        )
         raise ChangeError(
             f"{wrong[0] if wrong else str(value)[:30]!r} cannot be in MISC ({message})"
         )
     if repeated := [key for k, key in enumerate(keys) if key in keys[:k]]:
         raise ChangeError(
-            f"{repeated[0]} is there twice in MISC: write its values as one, such as Gloss=dog,hound"
+            f"{repeated[0]} is there twice in MISC: write its values as one, "
+            "such as Gloss=dog,hound"
         )
-    return value or NOTHING
+    return value or NO_VALUE
 
 
-def tag(value: Any) -> str:
+def tag_value(value: Any) -> str:
     """UPOS: one of UD's 17 tags."""
     if type(value) is not str or value not in UD2_TAGS:
         raise ChangeError(
@@ -113,26 +123,26 @@ def tag(value: Any) -> str:
     return value
 
 
-def xpos(value: Any) -> str:
+def xpos_value(value: Any) -> str:
     """XPOS; "" for none."""
-    if not _is_text(value) or any(map(str.isspace, value)):
+    if not _is_text(value) or any(letter.isspace() for letter in value):
         raise ChangeError(
-            f"{str(value)[:20]!r} is no XPOS (up to {LONGEST} letters without blanks)"
+            f"{str(value)[:20]!r} is no XPOS (up to {LONGEST_VALUE} letters without blanks)"
         )
-    return value or NOTHING
+    return value or NO_VALUE
 
 
-def lemma(value: Any) -> str:
+def lemma_value(value: Any) -> str:
     """LEMMA; "" for none."""
     if not _is_text(value) or has_stray_space(value):
         raise ChangeError(
-            f"{str(value)[:20]!r} is no lemma (up to {LONGEST} letters, single blanks inside)"
+            f"{str(value)[:20]!r} is no lemma (up to {LONGEST_VALUE} letters, single blanks inside)"
         )
-    return value or NOTHING
+    return value or NO_VALUE
 
 
 def _is_text(value: Any) -> bool:
-    return type(value) is str and len(value) <= LONGEST and not NO_TEXT.search(value)
+    return type(value) is str and len(value) <= LONGEST_VALUE and not NO_TEXT.search(value)
 
 
 def sorted_feats(value: Any) -> str:
@@ -141,40 +151,41 @@ def sorted_feats(value: Any) -> str:
     >>> sorted_feats("Number=Sing|Case=Nom"), sorted_feats("")
     ('Case=Nom|Number=Sing', '_')
     """
-    if value in ("", NOTHING):
-        return NOTHING
-    if type(value) is not str or len(value) > 5 * LONGEST:
+    if value in ("", NO_VALUE):
+        return NO_VALUE
+    if type(value) is not str or len(value) > 5 * LONGEST_VALUE:
         raise ChangeError(f"{str(value)[:20]!r} are no features ({_EXPECTED})")
     pairs: dict[str, str] = {}
     for part in value.split("|"):
-        found = _FEATURE.fullmatch(part.strip(" "))
-        if not found:
+        match = _FEATURE.fullmatch(part.strip(" "))
+        if not match:
             raise ChangeError(f"{part[:30]!r} is no feature ({_EXPECTED})")
-        if found[1] in pairs:
+        if match[1] in pairs:
             raise ChangeError(
-                f"{found[1]} is there twice: write its values with a comma, such as Case=Acc,Dat"
+                f"{match[1]} is there twice: write its values with a comma, such as Case=Acc,Dat"
             )
-        pairs[found[1]] = ",".join(sorted({*found[2].split(",")}, key=str.lower))
+        pairs[match[1]] = ",".join(sorted({*match[2].split(",")}, key=str.lower))
     return "|".join(f"{name}={pairs[name]}" for name in sorted(pairs, key=str.lower))
 
 
-def merged_feats(present: str, said: str) -> str:
+def merged_feats(present: str, change: str) -> str:
     """Features after a change in words: Name=Value sets one, Name= removes it; anything else
     replaces all."""
-    name, sign, value = said.partition("=")
-    if not sign or "|" in said:
-        return said
-    kept = [
-        part for part in present.split("|") if part != NOTHING and part.partition("=")[0] != name
+    name, sign, value = change.partition("=")
+    if not sign or "|" in change:
+        return change
+    others = [
+        part for part in present.split("|") if part != NO_VALUE and part.partition("=")[0] != name
     ]
-    return "|".join([*kept, said] if value else kept)
+    return "|".join([*others, change] if value else others)
 
 
 COLUMNS = {
-    "tag": Column("tag", "upos", tag, "tag_by"),
-    "xpos": Column("XPOS", "xpos", xpos, "xpos_by"),
+    "tag": Column("tag", "upos", tag_value, "tag_by"),
+    "xpos": Column("XPOS", "xpos", xpos_value, "xpos_by"),
     "feats": Column("features", "feats", sorted_feats, "feats_by"),
-    "lemma": Column("lemma", "lemma", lemma, "lemma_by"),
-    "misc": _Misc("MISC", "", misc),
+    "lemma": Column("lemma", "lemma", lemma_value, "lemma_by"),
+    "misc": _Misc("MISC", "", misc_value),
 }
-"""The columns that can be changed, by kind of change; one that is added here is on the page, too."""
+"""The columns that can be changed, by kind of change;
+one that is added here is on the page, too."""

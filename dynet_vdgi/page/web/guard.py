@@ -22,7 +22,8 @@ MOST_BYTES = 16_384
 """Maximal bytes of a request's body."""
 
 HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; "
     "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -103,19 +104,20 @@ class Guard:
             named = host if not others and _SHOWABLE.fullmatch(host) else "NAME:PORT"
             remedy = f"behind a tunnel or proxy, start vdgi annotate with --allow-host {named}"
             return 421, f"this server is 127.0.0.1 only; {remedy}"
-        own = {f"http://{host}"} if host in self._own_hosts else set()
+        own_origins = {f"http://{host}"} if host in self._own_hosts else set()
         site = headers.get("sec-fetch-site", "none")
         is_navigation = headers.get("sec-fetch-mode") == "navigate" and method == "GET"
         is_embedded = site not in ("none", "same-origin") and not is_navigation
         if is_embedded or any(
-            origin not in own | self._origins for origin in headers.getlist("origin")
+            origin not in own_origins | self._origins for origin in headers.getlist("origin")
         ):
             return 403, "another page may not ask"
         path = scope.get("raw_path", b"").partition(b"?")[0]
         if not hmac.compare_digest(path[: len(self._begin)], self._begin):
             return (
                 404,
-                "no such page; if the program was started again, open the address that it has printed",
+                "no such page; if the program was started again, "
+                "open the address that it has printed",
             )
         if method == "POST" and "origin" not in headers:
             return 403, "no origin"

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
 from typing import NamedTuple
 
 from dynet_vdgi.page.learn.analogy import Analogies
 from dynet_vdgi.page.learn.described import Described
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import GUESSED, NOTHING, ChangeError, MarkedSentence
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.offered_relations import Relations, tags_of
+from dynet_vdgi.page.text.sentence_state import GUESSED_COLUMNS, NO_VALUE, ChangeError
 from dynet_vdgi.page.web.search import MOST_FOUND
 from dynet_vdgi.settings.bundled import resources
 
@@ -38,46 +38,57 @@ def offered_relations(
 
     Relations that the labeller holds equally likely come with the others: it knows nothing of them.
     """
-    said = choices.likely[word - 1] if choices and choices.likely else ()
-    shares = [share for _, share in said]
-    told_apart = [relation for relation, share in said if shares.count(share) == 1]
-    return list(dict.fromkeys([*told_apart, *relations.offered(*tags_of(marked, word))]))
+    by_labeller = choices.likely[word - 1] if choices and choices.likely else ()
+    shares = [share for _, share in by_labeller]
+    distinct = [relation for relation, share in by_labeller if shares.count(share) == 1]
+    return list(dict.fromkeys([*distinct, *relations.ranked_relations(*tags_of(marked, word))]))
 
 
-def offered(
+def offered_values(
     marked: MarkedSentence, word: int, what: str, analogies: Analogies, choices: Choices | None
 ) -> list[str]:
-    """The values to offer for a word's column, one of `GUESSED`: by words of the same ending, and
-    by the tagger.
+    """The values to offer for a word's column, one of `GUESSED_COLUMNS`: by words of the same
+    ending, and by the tagger.
 
     Features are also those of other languages.
 
     Raises: ChangeError, it is another column.
     """
-    if what not in GUESSED:
-        raise ChangeError(f"nothing is offered for {what[:20]!r} (but for: {', '.join(GUESSED)})")
+    if what not in GUESSED_COLUMNS:
+        raise ChangeError(
+            f"nothing is offered for {what[:20]!r} (but for: {', '.join(GUESSED_COLUMNS)})"
+        )
     form, shown = marked.forms[word - 1], marked.columns[word - 1]
     if what == "lemma":
         return list(dict.fromkeys(analogies.lemmas(form, shown.upos, shown.feats)))[:MOST_FOUND]
-    by_ending = analogies.ranked(form, shown.upos, what, shown.feats if what == "xpos" else "")
-    its = () if choices is None else choices.bundles if what == "feats" else choices.xpos
-    said = [value for value, _ in its[word - 1]] if its else []
-    usual = usual_bundles().get(shown.upos, []) if what == "feats" else []
-    ranked = chain(
-        by_ending[:2], said[:2], by_ending, said, usual, analogies.others(shown.upos, what)
-    )
-    return list(dict.fromkeys(value for value in ranked if what == "feats" or value != NOTHING))
+    elsewhere = analogies.values_of_other_tags(shown.upos, what)
+    if what == "feats":
+        by_ending = analogies.ranked_values(form, shown.upos, what)
+        by_tagger = _values_of(choices.bundles if choices else (), word)
+        usual = usual_bundles().get(shown.upos, [])
+        ranked = [*by_ending[:2], *by_tagger[:2], *by_ending, *by_tagger, *usual, *elsewhere]
+    else:
+        by_ending = analogies.ranked_values(form, shown.upos, what, shown.feats)
+        by_tagger = _values_of(choices.xpos if choices else (), word)
+        ranked = [*by_ending[:2], *by_tagger[:2], *by_ending, *by_tagger, *elsewhere]
+        ranked = [value for value in ranked if value != NO_VALUE]
+    return list(dict.fromkeys(ranked))
+
+
+def _values_of(choices: Sequence[Pairs], word: int) -> list[str]:
+    """The values that a tagger would choose for a word, the most probable first."""
+    return [value for value, _ in choices[word - 1]] if choices else []
 
 
 @cache
 def usual_bundles() -> dict[str, list[str]]:
     """By tag: the features that its words have most often in other languages
     (experiments/feature_bundles.py)."""
-    found: dict[str, list[str]] = {}
+    bundles: dict[str, list[str]] = {}
     for line in BUNDLES.read_text(encoding="utf-8").splitlines()[1:]:
         tag, bundle = line.split()
-        found.setdefault(tag, []).append(bundle)
-    return found
+        bundles.setdefault(tag, []).append(bundle)
+    return bundles
 
 
 def put_guesses(
@@ -90,15 +101,16 @@ def put_guesses(
     """
     new = {}
     for k, form in enumerate(marked.forms):
-        if not marked.is_to_be_guessed(k) or (key := marked.key(k)) in marked.guessed:
+        if not marked.is_to_be_guessed(k) or (key := marked.guess_key(k)) in marked.column_guesses:
             continue
-        own = marked.state.columns[k]
-        found = text.analogies.guess(form, own._replace(upos=marked.columns[k].upos))
+        word = marked.state.columns[k]
+        guess = text.analogies.guess(form, word._replace(upos=marked.columns[k].upos))
         if choices is not None:
-            best = [
-                its[k][0][0] if its and its[k] else "" for its in (choices.xpos, choices.bundles)
-            ]
-            found = Described(found.xpos or best[0], found.feats or best[1], found.lemma)
-        if any(found):
-            new[key] = found
+            best_xpos = _values_of(choices.xpos, k + 1)[:1] or [""]
+            best_bundle = _values_of(choices.bundles, k + 1)[:1] or [""]
+            guess = Described(
+                guess.xpos or best_xpos[0], guess.feats or best_bundle[0], guess.lemma
+            )
+        if any(guess):
+            new[key] = guess
     marked.put_guesses(new)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dynet_vdgi.page.text.marked import NOTHING, UNSET, MarkedSentence, block
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_blocks import block
 from dynet_vdgi.page.text.sentence_layout import SentenceLayout
+from dynet_vdgi.page.text.sentence_state import NO_VALUE, UNSET
 from dynet_vdgi.validation.levels import UdProblem, problems_in
 
 NOT_DONE_YET = ("upos", "head", "root", "deprel")
@@ -22,10 +24,10 @@ def problems_of(marked: MarkedSentence, listed: Collection[str] = ()) -> list[Ud
     No tag or head is none, but a head that was opened is.
     `listed`: a project's relations, which are no problem.
     """
-    found = problems_in(block(marked, form="page").rstrip("\n").split("\n"), listed)
-    is_complete = UNSET not in marked.heads and NOTHING not in marked.tags
-    found = [one for one in found if is_complete or one.rule not in NOT_DONE_YET]
-    return [*problems_of_opened(marked), *found]
+    problems = problems_in(block(marked, form="page").rstrip("\n").split("\n"), listed)
+    is_complete = UNSET not in marked.heads and NO_VALUE not in marked.tags
+    problems = [one for one in problems if is_complete or one.rule not in NOT_DONE_YET]
+    return [*problems_of_opened(marked), *problems]
 
 
 def problems_of_opened(marked: MarkedSentence) -> list[UdProblem]:
@@ -45,13 +47,13 @@ def deps_to_look_at(marked: MarkedSentence) -> list[int]:
 
 
 def old_deps(marked: MarkedSentence, layout: SentenceLayout) -> list[int]:
-    found = []
+    places = []
     for place, (word, was, head) in enumerate(
         zip(layout.words, marked.first.arcs, marked.heads), 1
     ):
-        is_changed = word.columns[8] != NOTHING and was.head not in (UNSET, head)
-        found += [place] * (is_changed or _contradicts(word.columns[8], head))
-    return found
+        is_changed = word.columns[8] != NO_VALUE and was.head not in (UNSET, head)
+        places += [place] * (is_changed or _contradicts(word.columns[8], head))
+    return places
 
 
 def _contradicts(deps: str, head: int) -> bool:
@@ -60,7 +62,7 @@ def _contradicts(deps: str, head: int) -> bool:
     They may differ by UD's rules, if a word depends on an empty node or is in ellipsis.
     """
     heads = (
-        [part.partition(":")[0] for part in deps.split("|")] if deps not in ("", NOTHING) else []
+        [part.partition(":")[0] for part in deps.split("|")] if deps not in ("", NO_VALUE) else []
     )
     return (
         bool(heads)

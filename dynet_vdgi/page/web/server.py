@@ -82,17 +82,17 @@ def reach(hosts: Sequence[str], prefix: str) -> Reach:
     return Reach(tuple(host.lower() for host in hosts), prefix)
 
 
-def listening(port: int) -> socket.socket:
+def listening_socket(port: int) -> socket.socket:
     """A socket on 127.0.0.1; port 0: any free one. Raises: UsageError, the port is taken."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((ADDRESS, port))
+        listener.bind((ADDRESS, port))
     except OSError as error:
-        found.close()
+        listener.close()
         message = f"cannot listen on port {port}: {error.strerror} (--port 0 takes a free one)"
         raise UsageError(message) from None
-    return found
+    return listener
 
 
 class NumberConvertor(Convertor[int]):
@@ -112,7 +112,8 @@ register_url_convertor("number", NumberConvertor())
 
 
 class Page:
-    """The requests of a page; the methods named in GETS and POSTS answer what goes by their names."""
+    """The requests of a page; the methods named in GETS and POSTS answer what goes
+    by their names."""
 
     FIRST = "index.html"  # the file that the address without a name shows
     GETS: tuple[str, ...] = ()  # such as `state`, or `sentence/{number:number}`
@@ -125,23 +126,23 @@ class Page:
 
     def app(self, token: str) -> Starlette:
         """All paths begin with the token."""
-        routes = [
-            Route(f"/{token}/{path}", getattr(self, path.partition("/")[0]), methods=[method])
-            for method, paths in (("GET", self.GETS), ("POST", self.POSTS))
-            for path in paths
-        ]
+        routes = []
+        for method, paths in (("GET", self.GETS), ("POST", self.POSTS)):
+            for path in paths:
+                answer = getattr(self, path.partition("/")[0])
+                routes.append(Route(f"/{token}/{path}", answer, methods=[method]))
         routes += [Route(f"/{token}/{{name}}", self._file), Route(f"/{token}/", self._file)]
-        return Starlette(routes=routes, exception_handlers={VdgiError: refused})
+        return Starlette(routes=routes, exception_handlers={VdgiError: refusal})
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", self.FIRST)
-        known = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
-        if name not in known:
+        files = {path.name: path for path in PAGE.iterdir() if path.suffix in KINDS}
+        if name not in files:
             return JSONResponse({"fault": "no such page"}, 404)
-        return Response(known[name].read_bytes(), media_type=KINDS[known[name].suffix])
+        return Response(files[name].read_bytes(), media_type=KINDS[files[name].suffix])
 
 
-async def refused(request: Request, error: Exception) -> Response:
+async def refusal(request: Request, error: Exception) -> Response:
     """The answer where something was not possible; errors may have a `status` of HTTP, and more to
     say."""
     more: dict[str, Any] = getattr(error, "more", {})
@@ -156,7 +157,7 @@ async def order_of(request: Request, kind: type[T]) -> T | None:
         return None
 
 
-def asked(request: Request, name: str) -> int | None:
+def number_asked(request: Request, name: str) -> int | None:
     """A number of the query; None: there is none."""
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
@@ -195,12 +196,12 @@ def serve(
             await serving
 
     # uvicorn raises it again after its end
-    with contextlib.suppress(KeyboardInterrupt), _hung_up(server):
+    with contextlib.suppress(KeyboardInterrupt), _ending_by_hangup(server):
         asyncio.run(run())
 
 
 @contextlib.contextmanager
-def _hung_up(server: uvicorn.Server) -> Iterator[None]:
+def _ending_by_hangup(server: uvicorn.Server) -> Iterator[None]:
     """A block in which the end of the terminal ends the server in order, as uvicorn itself does
     with Ctrl-C.
 
@@ -243,7 +244,7 @@ def announcing(opens_browser: bool) -> Iterator[Callable[[str], None]]:
             # Where there is no screen, a browser that shows text would share the terminal with this
             # program.
             if opens_browser and (
-                sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
+                sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in SCREENS)
             ):
                 folder = stack.enter_context(
                     TemporaryDirectory(prefix="vdgi-", ignore_cleanup_errors=True)
@@ -252,7 +253,8 @@ def announcing(opens_browser: bool) -> Iterator[Callable[[str], None]]:
                 there = escape(address)
                 page.touch(0o600)
                 page.write_text(
-                    f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Annotate</title>\n'
+                    '<!DOCTYPE html>\n<html lang="en"><head><meta '
+                    'charset="utf-8"><title>Annotate</title>\n'
                     f'<meta name="referrer" content="no-referrer">\n'
                     f'<meta http-equiv="refresh" content="0; url={there}">\n'
                     f'</head><body><p><a href="{there}">The page</a></p></body></html>\n',

@@ -14,10 +14,11 @@ from starlette.responses import JSONResponse, Response
 from dynet_vdgi.page.learn.live import Live
 from dynet_vdgi.page.learn.next_sentence import ORDERS
 from dynet_vdgi.page.store.session import StaleError
-from dynet_vdgi.page.text.marked import ChangeError, MarkedSentence, label_fault
-from dynet_vdgi.page.web.offers import Choices, offered, offered_relations, put_guesses
-from dynet_vdgi.page.web.search import hits_of, search, seen_of
-from dynet_vdgi.page.web.server import Page, asked, order_of
+from dynet_vdgi.page.text.marked import MarkedSentence
+from dynet_vdgi.page.text.sentence_state import ChangeError, label_fault
+from dynet_vdgi.page.web.offers import Choices, offered_relations, offered_values, put_guesses
+from dynet_vdgi.page.web.search import checksum_of, hits_of, search
+from dynet_vdgi.page.web.server import Page, number_asked, order_of
 from dynet_vdgi.page.web.shown import shown_sentence, translation_key
 
 
@@ -68,7 +69,7 @@ class SessionPage(Page):
         """Progress, learning, faults, and the version of the sentence that the page shows."""
         session, text, live = self._session, self._text, self._live
         session.is_changed_by_others()
-        number = asked(request, "shown")
+        number = number_asked(request, "shown")
         marked = text.by_id.get(-1 if number is None else number)
         if marked is not None:
             live.touch(marked.id)
@@ -84,14 +85,14 @@ class SessionPage(Page):
             "tagger": live.tagger,
             "fault": session.fault or live.unwritten,
             "versions": None if marked is None else [marked.edits, marked.version],
-            "unlisted": text.relations.unlisted(),
+            "unlisted": text.relations.unlisted_relations(),
         }
         return JSONResponse(content)
 
     async def next(self, request: Request) -> Response:
         """The id of the next sentence, null if all are done; or of the one with a `number` in the
         file."""
-        number = asked(request, "number")
+        number = number_asked(request, "number")
         if number is not None:
             if number >= len(self._text.sentences):
                 raise ChangeError("there is no such sentence")
@@ -99,7 +100,7 @@ class SessionPage(Page):
         order = request.query_params.get("order", ORDERS[0])
         if order not in ORDERS:
             raise ChangeError("no such order")
-        return JSONResponse({"next": self._live.next_one(asked(request, "after"), order)})
+        return JSONResponse({"next": self._live.next_one(number_asked(request, "after"), order)})
 
     async def find(self, request: Request) -> Response:
         """The sentences of a kind, see `search`."""
@@ -107,16 +108,18 @@ class SessionPage(Page):
         return JSONResponse(await asyncio.to_thread(search, self._text, kind, query))
 
     async def sentence(self, request: Request) -> Response:
-        return await self._with_choices(await self._live.show(request.path_params["number"]))
+        return await self._answer_with_choices(await self._live.show(request.path_params["number"]))
 
     async def guess(self, request: Request) -> Response:
         """A sentence, after it was parsed again around a new head if that takes only a moment."""
-        return await self._with_choices(await self._live.parsed(request.path_params["number"]))
+        return await self._answer_with_choices(
+            await self._live.parsed_sentence(request.path_params["number"])
+        )
 
-    async def _with_choices(self, marked: MarkedSentence) -> Response:
+    async def _answer_with_choices(self, marked: MarkedSentence) -> Response:
         choices = await self._live.choices(marked)
         put_guesses(self._text, marked, choices)
-        return self._shown(marked.id, choices)
+        return self._sentence_answer(marked.id, choices)
 
     async def values(self, request: Request) -> Response:
         """The XPOS, FEATS, lemmas or splits to offer for a word, the likeliest first."""
@@ -125,10 +128,16 @@ class SessionPage(Page):
         if what == "split":
             form, sentences = marked.forms[word - 1], tuple(self._text.sentences)
             return JSONResponse(
-                {"values": await asyncio.to_thread(self._text.splits.offered, form, sentences)}
+                {
+                    "values": await asyncio.to_thread(
+                        self._text.splits.offered_splits, form, sentences
+                    )
+                }
             )
         choices = await self._live.choices(marked, waits=False)
-        return JSONResponse({"values": offered(marked, word, what, self._text.analogies, choices)})
+        return JSONResponse(
+            {"values": offered_values(marked, word, what, self._text.analogies, choices)}
+        )
 
     async def relations(self, request: Request) -> Response:
         """The relations to offer for a word, the likeliest first."""
@@ -140,7 +149,10 @@ class SessionPage(Page):
 
     def _word(self, request: Request) -> tuple[MarkedSentence, int]:
         """The sentence and the word that are asked about. Raises: ChangeError, there is none."""
-        marked, word = self._text.of_id(request.path_params["number"]), asked(request, "word") or 0
+        marked, word = (
+            self._text.of_id(request.path_params["number"]),
+            number_asked(request, "word") or 0,
+        )
         if not 1 <= word <= len(marked):
             raise ChangeError(f"there is no word {word}")
         return marked, word
@@ -157,15 +169,19 @@ class SessionPage(Page):
         seen = order.edits, order.version
         if not order.query:
             now = self._live.change(order.sentence, seen, order.what, order.word, value)
-            return await self._after_change(now[0], {"moved_to": now} if len(now) > 1 else {})
+            return await self._answer_after_change(
+                now[0], {"moved_to": now} if len(now) > 1 else {}
+            )
         hits = await asyncio.to_thread(hits_of, self._text, "columns", order.query)
-        if not hits or seen_of(hits) != order.seen:
+        if not hits or checksum_of(hits) != order.seen:
             raise StaleError(
                 "Other words are found by now. Please look at them, and ask once more."
             )
         words = [(marked.id, word) for marked, word, _ in hits]
         now = self._live.change(order.sentence, seen, order.what, 0, value, words)
-        return await self._after_change(now[0] if now else order.sentence, {"changed": len(now)})
+        return await self._answer_after_change(
+            now[0] if now else order.sentence, {"changed": len(now)}
+        )
 
     async def undo(self, request: Request) -> Response:
         return await self._back("undo")
@@ -177,16 +193,18 @@ class SessionPage(Page):
         """The sentence after an undo or redo, with the change that `went`."""
         number = self._live.back(what)
         step = (self._text.redo if what == "undo" else self._text.undo)[-1]
-        return await self._after_change(number, {"went": {"what": step.what, "word": step.word}})
+        return await self._answer_after_change(
+            number, {"went": {"what": step.what, "word": step.word}}
+        )
 
-    async def _after_change(self, number: int, more: Mapping[str, Any]) -> Response:
+    async def _answer_after_change(self, number: int, more: Mapping[str, Any]) -> Response:
         """The sentence, or the first sentence that a change leaves, and `more`; nothing is waited
         for."""
         marked = self._text.of_id(number)
         put_guesses(self._text, marked)
-        return self._shown(number, await self._live.choices(marked, waits=False), more)
+        return self._sentence_answer(number, await self._live.choices(marked, waits=False), more)
 
-    def _shown(
+    def _sentence_answer(
         self, number: int, choices: Choices | None, more: Mapping[str, Any] | None = None
     ) -> Response:
         marked = self._text.of_id(number)

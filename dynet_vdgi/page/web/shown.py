@@ -8,9 +8,10 @@ from collections.abc import Collection
 from typing import Any
 
 from dynet_vdgi.page.text.annotated_text import AnnotatedText
-from dynet_vdgi.page.text.marked import NOTHING, MarkedColumns, MarkedSentence
+from dynet_vdgi.page.text.marked import MarkedSentence
 from dynet_vdgi.page.text.notes import note_of, sentence_note
 from dynet_vdgi.page.text.sentence_layout import Range, has_space_after
+from dynet_vdgi.page.text.sentence_state import NO_VALUE, MarkedColumns
 from dynet_vdgi.page.text.word_columns import COLUMNS
 from dynet_vdgi.page.web.offers import Choices, Pairs
 from dynet_vdgi.page.web.problems import layout_of, old_deps, problems_of
@@ -47,8 +48,13 @@ def shown_sentence(
     words = [_word(marked, k, choices or Choices()) for k in range(1, len(marked) + 1)]
     wrong_deps = old_deps(marked, layout)
     for word, shown in zip(layout.words, words):
-        deps = "" if word.columns[8] == NOTHING else word.columns[8]
+        deps = "" if word.columns[8] == NO_VALUE else word.columns[8]
         shown |= {"after": space_after[word], "deps": deps, "deps_wrong": place[word] in wrong_deps}
+    empty = []
+    for node in layout.empties:
+        after = place[node.after] if node.after else 0
+        number_of_node, form, upos = node.columns[0], node.columns[1], node.columns[3]
+        empty.append({"after": after, "id": number_of_node, "form": form, "upos": upos})
     return {
         "id": marked.id,
         "number": number,
@@ -64,15 +70,7 @@ def shown_sentence(
             {"from": place[span.first], "to": place[span.last], "form": span.columns[1]}
             for span in layout.ranges
         ],
-        "empty": [
-            {
-                "after": place[one.after] if one.after else 0,
-                "id": one.columns[0],
-                "form": one.columns[1],
-                "upos": one.columns[3],
-            }
-            for one in layout.empties
-        ],
+        "empty": empty,
         "problems": [{"rule": rule, "places": places} for rule, places in problems.items()],
         "words": words,
         "punctuation": [p for p, tag in enumerate(marked.tags, 1) if tag == "PUNCT"],
@@ -82,47 +80,51 @@ def shown_sentence(
 def _translation(marked: MarkedSentence) -> tuple[str, str]:
     """The name and the text of the first comment with a translation, such as `text_en` or
     `text[eng]`."""
-    found = filter(None, map(_TRANSLATION.fullmatch, marked.state.comments))
-    return next(((match[1], match[2]) for match in found), ("", ""))
+    for comment in marked.state.comments:
+        if match := _TRANSLATION.fullmatch(comment):
+            return match[1], match[2]
+    return "", ""
 
 
 def translation_key(text: AnnotatedText, number: int) -> str:
-    """The name of a sentence's translation or, without one, of the nearest before it, or after it."""
+    """The name of a sentence's translation or, without one, of the nearest before it,
+    or after it."""
     before = text.sentences[max(0, number - NEAR) : number + 1]
     near = [*before[::-1], *text.sentences[number + 1 : number + 1 + NEAR]]
-    return next(filter(None, (_translation(marked)[0] for marked in near)), "text_en")
+    for marked in near:
+        name, _ = _translation(marked)
+        if name:
+            return name
+    return "text_en"
 
 
 def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any]:
     """A word for the page; `more` are columns that the page does not know."""
     k = place - 1
-    arc, said, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
+    arc, present, shown = marked.arcs[k], marked.state.columns[k], marked.columns[k]
     sure = marked.sure[k] if marked.sure else None
-    others = [
-        (what, column)
-        for what, column in COLUMNS.items()
-        if column.key not in MarkedColumns._fields
-    ]
-    more = [
-        {"what": what, "title": column.title, "value": column.of(said)} for what, column in others
-    ]
+    more = []
+    for what, column in COLUMNS.items():
+        if column.key not in MarkedColumns._fields:
+            more.append({"what": what, "title": column.title, "value": column.of(present)})
+    more.append({"what": "form", "title": "form", "value": marked.forms[k]})
     return {
         "wid": marked.wids[k],
         "form": marked.forms[k],
         "tag": shown.upos,
-        "upos": said.upos,
+        "upos": present.upos,
         "xpos": shown.xpos,
-        "xpos_given": said.xpos != NOTHING,
+        "xpos_given": present.xpos != NO_VALUE,
         "feats": shown.feats,
         "lemma": shown.lemma,
-        "misc": [part.partition("=")[::2] for part in shown.misc.split("|") if part != NOTHING],
-        "more": [*more, {"what": "form", "title": "form", "value": marked.forms[k]}],
-        "tag_by": said.tag_by,
-        "feats_by": said.feats_by,
-        "lemma_by": said.lemma_by,
-        "xpos_by": said.xpos_by,
+        "misc": [part.partition("=")[::2] for part in shown.misc.split("|") if part != NO_VALUE],
+        "more": more,
+        "tag_by": present.tag_by,
+        "feats_by": present.feats_by,
+        "lemma_by": present.lemma_by,
+        "xpos_by": present.xpos_by,
         "tags": _tags(choices.tags[k]) if choices.tags else [[name, None] for name in TAGS],
-        "note": note_of(said),
+        "note": note_of(present),
         **arc._asdict(),
         "sure": None if sure is None else round(sure, 3),
     }
@@ -130,7 +132,7 @@ def _word(marked: MarkedSentence, place: int, choices: Choices) -> dict[str, Any
 
 def _tags(pairs: Pairs) -> list[list[Any]]:
     """All tags, first the tags that the tagger knows."""
-    known = {name for name, _ in pairs}
+    of_tagger = {name for name, _ in pairs}
     return [[name, round(p, 3)] for name, p in pairs] + [
-        [name, 0.0] for name in TAGS if name not in known
+        [name, 0.0] for name in TAGS if name not in of_tagger
     ]

@@ -1,13 +1,13 @@
 """The network of the universal parser in DyNet, to learn it; `scorer` computes the same with NumPy
 to parse.
 
-    x_i = [tag; sum of features; gaps before and after; frequency; tanh(T u)]     u: numbers of the text
+    x_i = [tag; sum of features; gaps before and after; frequency; tanh(T u)]    u: numbers of text
     y = BiLSTM(x), two layers;  z_i = [y_i; x_i];  z_0 learnt
     s(h, d) = w . relu(H z_h + D z_d + A c(h, d) + b) + v . c(h, d) + P[t_h, t_d, side, distance]
     relation(h, d) = softmax(R relu(H' z_h + D' z_d + A' c(h, d) + b'))
 
-c(h, d) are the channels of an arc. Sentences of a batch have equal length n, so all their words and all their
-arcs are columns of a few large matrices: word t of sentence b is column t * B + b.
+c(h, d) are the channels of an arc. Sentences of a batch have equal length n, so all their words and
+all their arcs are columns of a few large matrices: word t of sentence b is column t * B + b.
 """
 
 from __future__ import annotations

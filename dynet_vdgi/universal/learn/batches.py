@@ -42,7 +42,7 @@ class LearningSource:
 
 @dataclass(frozen=True)
 class ArcBatch:
-    """The arcs of a batch in order of sentence, dependent, head; each distinct value is kept once."""
+    """The arcs of a batch in order of sentence, dependent, head; each distinct value once."""
 
     flags: Ints  # (X,) distinct sets of flags, a bit each
     flags_of: Ints  # (B * n * (n + 1),)
@@ -67,7 +67,7 @@ class LearningBatch:
     targets: Floats32 | None = None
 
 
-def drawn(
+def random_batches(
     sources: Sequence[LearningSource], words: int, size: int, longest: int, rng: np.random.Generator
 ) -> Iterator[list[tuple[int, int]]]:
     """Batches of (source, sentence) in random order, about `size` words each.
@@ -146,8 +146,13 @@ def batch_of(
     codes, rows = (np.stack(each) for each in zip(*coded))
     features = np.stack([text.features[e.bundle] for e, text in zip(examples, texts)])  # (B, n, F)
     gaps = np.stack([e.gaps.astype(np.int64) for e in examples])
-    assert all(text.heads is not None and text.relations is not None for text in texts)
-    places = [slice(text.start[s], text.start[s + 1]) for text, (_, s) in zip(texts, members)]
+    heads, relations = [], []
+    for text, (_, s) in zip(texts, members):
+        assert text.heads is not None
+        assert text.relations is not None
+        words = slice(text.start[s], text.start[s + 1])
+        heads.append(text.heads[words])
+        relations.append(text.relations[words])
     targets = [sources[k].targets[s] for k, s in members if sources[k].targets]
     return LearningBatch(
         np.stack([e.tags.astype(np.int64) for e in examples], 1),
@@ -155,9 +160,9 @@ def batch_of(
         gap_pairs(gaps[:, :-1], gaps[:, 1:]).T,
         np.stack([e.band.astype(np.int64) for e in examples], 1),
         np.stack([e.profile.numbers for e in examples], 1),
-        together(codes, rows, [e.profile.pairs for e in examples]),
-        np.stack([text.heads[place] for text, place in zip(texts, places)]),  # type: ignore[index]
-        np.stack([text.relations[place] for text, place in zip(texts, places)]),  # type: ignore[index]
+        batch_of_arcs(codes, rows, [e.profile.pairs for e in examples]),
+        np.stack(heads),
+        np.stack(relations),
         np.concatenate(targets).T.astype(np.float32) if targets else None,
     )
 
@@ -172,12 +177,12 @@ def coded_arcs(tags: Bytes, gaps: Bytes, bundle: Ints, agreeing: Ints) -> tuple[
     return codes, rows
 
 
-def together(codes: Ints, rows: Ints, pairs: Sequence[Floats32]) -> ArcBatch:
+def batch_of_arcs(codes: Ints, rows: Ints, pairs: Sequence[Floats32]) -> ArcBatch:
     """The arcs (B, n, n + 1) of sentences, each of which has its own numbers of pairs of tags."""
     flags, flags_of = np.unique(codes.ravel(), return_inverse=True)
     n_numbers = pairs[0].shape[-1]
     n_pairs = pairs[0].size // n_numbers
     of_sentence = rows // DISTANCES + n_pairs * np.arange(len(rows))[:, None, None]
-    known, numbers_of = np.unique(of_sentence.ravel(), return_inverse=True)
+    distinct_pairs, numbers_of = np.unique(of_sentence.ravel(), return_inverse=True)
     tables = np.concatenate([table.reshape(n_pairs, n_numbers) for table in pairs])
-    return ArcBatch(flags, flags_of, tables[known].T, numbers_of, rows.ravel())
+    return ArcBatch(flags, flags_of, tables[distinct_pairs].T, numbers_of, rows.ravel())

@@ -20,7 +20,8 @@ from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.universal.encoding import N_TAGS, RELATION, RELATIONS, TAG, CodedText
 
 _OF_NO_SIDE = """
-root conj cc fixed flat goeswith parataxis discourse list reparandum orphan dep dislocated vocative appos
+root conj cc fixed flat goeswith parataxis discourse list reparandum orphan dep dislocated vocative
+appos
 """
 
 _FIXED = [RELATION[relation] for relation in _OF_NO_SIDE.split()]
@@ -89,7 +90,7 @@ def orders(text: CodedText) -> Floats:
     return np.bincount(sides, minlength=2 * size).reshape(2, size).astype(np.float64)
 
 
-def reordered(
+def reorder(
     text: CodedText, of_verbs: Floats, of_nouns: Floats, rng: np.random.Generator
 ) -> CodedText:
     """The text with dependents on the sides that the orders of two other treebanks have, by chance.
@@ -135,7 +136,7 @@ def _share_left(counts: Floats) -> Floats:
 
 
 def _in_order(heads: list[int], is_left: list[bool]) -> list[int]:
-    """The words of a tree, from 1, in their new order: on each side the farther ones stay farther."""
+    """The words of a tree, from 1, in their new order: on each side farther ones stay farther."""
     before: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     after: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, (head, left) in enumerate(zip(heads, is_left), 1):

@@ -16,12 +16,12 @@ from dynet_vdgi.errors import DataError
 from dynet_vdgi.system.messages import count
 from dynet_vdgi.universal.encoding import CodedText, band_of_forms, encode, known_features
 from dynet_vdgi.universal.layer_sizes import LayerSizes
-from dynet_vdgi.universal.learn.batches import SHORTEST, LearningSource, batch_of, drawn
-from dynet_vdgi.universal.learn.invented import orders, reordered
+from dynet_vdgi.universal.learn.batches import SHORTEST, LearningSource, batch_of, random_batches
+from dynet_vdgi.universal.learn.invented import orders, reorder
 from dynet_vdgi.universal.learn.learning_settings import LearningSettings
 from dynet_vdgi.universal.model_table import table_to_learn_under
 from dynet_vdgi.universal.scorer import Scorer, TextScorer, by_sentence
-from dynet_vdgi.universal.text_teacher import decoded, taught
+from dynet_vdgi.universal.text_teacher import decode, teach_text
 from dynet_vdgi.universal.typology import Profile
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ TEXT = 1_500
 """Sentences of a treebank that are measured and learnt from."""
 
 SAMPLES, SAMPLE = 5, 250
-"""Samples of a text that are measured besides the whole, and their sentences: texts may be small."""
+"""Samples of a text that are measured besides the whole, and their sentences: few, because texts
+may be small."""
 
 LEAST_SCALE = 0.05
 """Added to the standard deviation of each number of a text."""
@@ -79,7 +80,7 @@ def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: i
         [treebank.sentences for treebank in treebanks], min(4, len(treebanks))
     )
     table = table_to_learn_under()
-    real = [measured(treebank.sentences, features, rng, table) for treebank in treebanks]
+    real = [learning_source(treebank.sentences, features, rng, table) for treebank in treebanks]
     invented = [
         each
         for _ in range(settings.invented)
@@ -97,16 +98,16 @@ def learn(treebanks: Sequence[GoldTreebank], settings: LearningSettings, seed: i
     sources = [
         replace(
             each,
-            profiles=[start.standardised(profile) for profile in each.profiles],
-            featureless=start.standardised(each.featureless),
+            profiles=[start.standardised_profile(profile) for profile in each.profiles],
+            featureless=start.standardised_profile(each.featureless),
         )
         for each in real + invented
     ]
     sizes = LayerSizes(len(features), len(mean), hidden=settings.hidden)
-    return distilled(start, sources, sizes, settings, seed)
+    return distil(start, sources, sizes, settings, seed)
 
 
-def distilled(
+def distil(
     start: Scorer,
     sources: Sequence[LearningSource],
     sizes: LayerSizes,
@@ -121,20 +122,21 @@ def distilled(
     members = []
     for k in range(settings.members):
         logger.info("network %d of %d", k + 1, settings.members)
-        member = trained(sources, sizes, settings, seed + k)
+        member = train_network(sources, sizes, settings, seed + k)
         members.append(replace(start, weights=member.arrays()))
     if settings.members == 1:
         return members[0]
     logger.info("their mean")
-    taught = [replace(source, targets=_mean_probabilities(members, source)) for source in sources]
-    network = trained(taught, sizes, settings, seed + settings.members)
+    teachers = [replace(source, targets=_mean_probabilities(members, source)) for source in sources]
+    network = train_network(teachers, sizes, settings, seed + settings.members)
     return replace(start, weights=network.arrays())
 
 
 def _mean_probabilities(
     members: Sequence[Scorer], source: LearningSource
 ) -> list[NDArray[np.float16]]:
-    """Probabilities (n, n + 1) of the heads of each sentence's words, by its text's whole profile."""
+    """Probabilities (n, n + 1) of the heads of each sentence's words, by its whole text's
+    profile."""
     parsers = [TextScorer(member, source.profiles[0]) for member in members]
     result: list[NDArray[np.float16]] = []
     for first in range(0, len(source.text), TOGETHER):
@@ -146,7 +148,7 @@ def _mean_probabilities(
     return result
 
 
-def measured(
+def learning_source(
     sentences: Sequence[Sentence], features: tuple[str, ...], rng: np.random.Generator, table: str
 ) -> LearningSource:
     """A sample of a treebank with the profiles of its text and of smaller texts, not standardised
@@ -158,7 +160,7 @@ def measured(
     chosen = np.sort(rng.permutation(len(sentences))[:TEXT])
     text = encode([sentences[k] for k in chosen], features, bands)
     samples = [rng.integers(0, len(text), min(len(text), SAMPLE)) for _ in range(SAMPLES)]
-    _, arcs = taught(decoded(text, features), text, table)
+    _, arcs = teach_text(decode(text, features), text, table)
     profiles = [
         Profile.of(text.part(part), features, arcs[part].sum(0))
         for part in (np.arange(len(text)), *samples)
@@ -167,7 +169,7 @@ def measured(
 
 
 def _profile_of(text: CodedText, features: tuple[str, ...], table: str) -> Profile:
-    _, arcs = taught(decoded(text, features), text, table)
+    _, arcs = teach_text(decode(text, features), text, table)
     return Profile.of(text, features, arcs.sum(0))
 
 
@@ -202,13 +204,13 @@ def _invented(
         ]
         if not short:
             continue
-        new = reordered(text.part(np.sort(short[:INVENTED])), lent[of_verbs], lent[of_nouns], rng)
+        new = reorder(text.part(np.sort(short[:INVENTED])), lent[of_verbs], lent[of_nouns], rng)
         profile = _profile_of(new, features, table)
         result.append(LearningSource(new, [profile], _featureless(new, features, table)))
     return result
 
 
-def trained(
+def train_network(
     sources: Sequence[LearningSource], sizes: LayerSizes, settings: LearningSettings, seed: int
 ) -> UniversalNetwork:
     """A network after the last update."""
@@ -222,7 +224,9 @@ def trained(
     trainer.set_clip_threshold(5.0)
     update, start, total, n_words = 0, time.process_time(), 0.0, 0
     while update < settings.updates:
-        for members in drawn(sources, settings.words, settings.batch, settings.longest, rng):
+        for members in random_batches(
+            sources, settings.words, settings.batch, settings.longest, rng
+        ):
             if update == settings.updates:
                 break
             batch = batch_of(sources, members, settings, rng)

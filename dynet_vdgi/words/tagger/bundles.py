@@ -5,6 +5,16 @@ probability of its own. The score of a bundle is the sum of the scores of its pa
 `Case=Gen`, which other bundles have, too, and of the bundle itself, so that rare bundles profit
 from frequent ones.
 
+The groups NOUN, with the bundles Case=Gen and Case=Nom, and VERB, with Case=Gen, share two parts:
+
+>>> parts = Parts(np.array([0, 2, 3]), np.array([0, 1, 2, 3]), np.array([0, 1, 0], np.int32))
+>>> items = Items(np.array([0, 1, 2]), np.array([7, 8], np.uint64))  # two words, one feature each
+>>> tokens = Tokens.of_items(items, first=[0, 2])
+>>> model = Bundles.fit(tokens, gold=np.array([0, 1]), parts=parts)  # both NOUN
+>>> bundles, chances = model.best(tokens, of_groups=np.array([[1.0, 0.0], [0.0, 1.0]]))
+>>> bundles.tolist(), chances.round(2).tolist()  # the second word as VERB has one choice
+([0, 2], [0.84, 1.0])
+
 Letters: N words, B bundles, P parts, G groups; the others as in `chain`.
 """
 
@@ -27,7 +37,7 @@ from dynet_vdgi.words.tagger.crf import (
     Items,
     Tokens,
     labels_of_features,
-    minimised,
+    minimise,
     sparse_of,
     weights_from_arrays,
     weights_to_arrays,
@@ -48,27 +58,48 @@ class Parts(NamedTuple):
     of_bundle: Numbers
 
 
+class WeightedText(NamedTuple):
+    """Words, the features of their items, and weights of these features by parts."""
+
+    first: Ints  # (I + 1,): item i has the features first[i] to first[i + 1]
+    features: Numbers  # (C,): their numbers; -1: without weights
+    uses: Numbers  # (N, K): the items of each word
+    entries: Sparse
+    weights: Floats  # (Q,)
+
+
+class BundleRoom(NamedTuple):
+    """Workspace: scores of a word's parts and bundles."""
+
+    of_parts: Floats  # (P,)
+    of_bundles: Floats  # (B,)
+
+    @classmethod
+    def of(cls, n_parts: int, n_bundles: int) -> BundleRoom:
+        return cls(np.zeros(n_parts), np.zeros(max(1, n_bundles)))
+
+
 @compiled
-def add_part_scores(
-    first: Ints, features: Numbers, items: Numbers, known: Sparse, weights: Floats, scores: Floats
-) -> None:
+def add_part_scores(text: WeightedText, items: Numbers, scores: Floats) -> None:
     """Adds the weights of the features of one word's items (K,) to the scores (P,) of parts."""
+    entries = text.entries
     for item in items:
-        for c in range(first[item], first[item + 1]):
-            f = features[c]
+        for c in range(text.first[item], text.first[item + 1]):
+            f = text.features[c]
             if f >= 0:
-                for q in range(known.starts[f], known.starts[f + 1]):
-                    scores[known.labels[q]] += weights[q]
+                for q in range(entries.starts[f], entries.starts[f + 1]):
+                    scores[entries.labels[q]] += text.weights[q]
 
 
 @compiled
-def bundle_scores(parts: Parts, scores: Floats, start: int, end: int, found: Floats) -> None:
-    """The scores of the bundles from `start` to `end`, in `found`, given those of parts (P,)."""
+def bundle_scores(parts: Parts, scores: Floats, start: int, end: int, of_bundles: Floats) -> None:
+    """Writes the scores of the bundles from `start` to `end` to `of_bundles`, given those of parts
+    (P,)."""
     for b in range(start, end):
         total = 0.0
         for m in range(parts.first[b], parts.first[b + 1]):
             total += scores[parts.of_bundle[m]]
-        found[b - start] = total
+        of_bundles[b - start] = total
 
 
 @compiled
@@ -88,111 +119,97 @@ def softmax(row: Floats, n: int) -> float:
 
 @compiled
 def add_bundle_loss(
-    first: Ints,
-    features: Numbers,
-    uses: Numbers,
-    known: Sparse,
-    weights: Floats,
+    text: WeightedText,
     parts: Parts,
     groups: Ints,
     gold: Ints,
     gradients: Floats,
-    scores: Floats,
-    found: Floats,
+    room: BundleRoom,
     loss: Floats,
 ) -> None:
     """Adds -log p of the bundles (N,), given their groups (N,), to loss (1,), and the gradients
     (Q,).
 
-    Words whose bundle is below 0 are left out. scores (P,) and found (B,) are workspace.
+    Words whose bundle is below 0 are left out.
     """
-    for i in range(len(uses)):
+    for i in range(len(text.uses)):
         start, end = parts.groups[groups[i]], parts.groups[groups[i] + 1]
         if gold[i] < 0 or end - start < 2:
             continue
-        scores[:] = 0.0
-        add_part_scores(first, features, uses[i], known, weights, scores)
-        bundle_scores(parts, scores, start, end, found)
-        loss[0] -= found[gold[i] - start]
-        loss[0] += softmax(found, end - start)
-        found[gold[i] - start] -= 1.0
-        scores[:] = 0.0
+        room.of_parts[:] = 0.0
+        add_part_scores(text, text.uses[i], room.of_parts)
+        bundle_scores(parts, room.of_parts, start, end, room.of_bundles)
+        loss[0] -= room.of_bundles[gold[i] - start]
+        loss[0] += softmax(room.of_bundles, end - start)
+        room.of_bundles[gold[i] - start] -= 1.0
+        room.of_parts[:] = 0.0
         for b in range(start, end):
             for m in range(parts.first[b], parts.first[b + 1]):
-                scores[parts.of_bundle[m]] += found[b - start]
-        for item in uses[i]:
-            for c in range(first[item], first[item + 1]):
-                for q in range(known.starts[features[c]], known.starts[features[c] + 1]):
-                    gradients[q] += scores[known.labels[q]]
+                room.of_parts[parts.of_bundle[m]] += room.of_bundles[b - start]
+        for item in text.uses[i]:
+            for c in range(text.first[item], text.first[item + 1]):
+                f = text.features[c]
+                for q in range(text.entries.starts[f], text.entries.starts[f + 1]):
+                    gradients[q] += room.of_parts[text.entries.labels[q]]
 
 
 @compiled
 def best_bundles(
-    first: Ints,
-    features: Numbers,
-    uses: Numbers,
-    known: Sparse,
-    weights: Floats,
+    text: WeightedText,
     parts: Parts,
     of_groups: Floats,
     best: Ints,
     chances: Floats,
-    scores: Floats,
-    found: Floats,
+    room: BundleRoom,
 ) -> None:
     """The most probable bundle (N,) of each word and its probability (N,).
 
-    of_groups (N, G) are the probabilities of groups; scores (P,) and found (B,) are workspace.
+    of_groups (N, G) are the probabilities of groups.
     """
-    for i in range(len(uses)):
-        scores[:] = 0.0
-        add_part_scores(first, features, uses[i], known, weights, scores)
+    for i in range(len(text.uses)):
+        room.of_parts[:] = 0.0
+        add_part_scores(text, text.uses[i], room.of_parts)
         best[i], chances[i] = 0, -1.0
         for g in range(len(parts.groups) - 1):
             start, end = parts.groups[g], parts.groups[g + 1]
             if of_groups[i, g] <= chances[i] or start == end:
                 continue
-            bundle_scores(parts, scores, start, end, found)
-            softmax(found, end - start)
+            bundle_scores(parts, room.of_parts, start, end, room.of_bundles)
+            softmax(room.of_bundles, end - start)
             for b in range(start, end):
-                chance = of_groups[i, g] * found[b - start]
+                chance = of_groups[i, g] * room.of_bundles[b - start]
                 if chance > chances[i]:
                     best[i], chances[i] = b, chance
 
 
 @compiled
 def expected_parts(
-    first: Ints,
-    features: Numbers,
-    uses: Numbers,
-    known: Sparse,
-    weights: Floats,
+    text: WeightedText,
     parts: Parts,
     of_groups: Floats,
     column: Ints,
     expected: Floats32,
-    scores: Floats,
-    found: Floats,
+    room: BundleRoom,
 ) -> None:
     """Adds to expected (N, F) the probabilities of parts; part m is in column[m], or not wanted if
     that is below 0.
 
     The other arguments are those of `best_bundles`.
     """
-    for i in range(len(uses)):
-        scores[:] = 0.0
-        add_part_scores(first, features, uses[i], known, weights, scores)
+    for i in range(len(text.uses)):
+        room.of_parts[:] = 0.0
+        add_part_scores(text, text.uses[i], room.of_parts)
         for g in range(len(parts.groups) - 1):
             start, end = parts.groups[g], parts.groups[g + 1]
             if of_groups[i, g] < LEAST_CHANCE or start == end:
                 continue
-            bundle_scores(parts, scores, start, end, found)
-            softmax(found, end - start)
+            bundle_scores(parts, room.of_parts, start, end, room.of_bundles)
+            softmax(room.of_bundles, end - start)
             for b in range(start, end):
                 for m in range(parts.first[b], parts.first[b + 1]):
                     if column[parts.of_bundle[m]] >= 0:
                         expected[i, column[parts.of_bundle[m]]] += (
-                            of_groups[i, g] * found[b - start]
+                            of_groups[i, g] * room.of_bundles[b - start]
                         )
 
 
@@ -229,27 +246,27 @@ class Bundles:
             has = (gold >= 0) & (width[gold] > m)
             part = np.where(has, parts.of_bundle[np.where(has, parts.first[gold] + m, 0)], -1)
             pairs.append(labels_of_features(tokens, features, part, n_parts))
-        known = sparse_of(keys, np.unique(np.concatenate(pairs)), n_parts)
+        entries = sparse_of(keys, np.unique(np.concatenate(pairs)), n_parts)
         items, uses, _ = tokens
-        data = items.first, features.astype(np.int32), uses, known
-        room = np.zeros(n_parts), np.zeros(max(1, n_bundles))
+        numbers, room = features.astype(np.int32), BundleRoom.of(n_parts, n_bundles)
         work = len(uses) * WORK_OF_A_WORD
 
         def loss(x: Floats) -> tuple[float, Floats]:
             gradient, total = np.zeros_like(x), np.zeros(1)
-            _LOSS(*data, x, parts, groups, gold, gradient, *room, total, work=work)
+            text = WeightedText(items.first, numbers, uses, entries, x)
+            _LOSS(text, parts, groups, gold, gradient, room, total, work=work)
             return float(total[0]), gradient
 
-        x = minimised(loss, len(known.labels), l2, iterations)
-        return cls(parts, n_parts, FeatureWeights(known, x.astype(np.float32).astype(np.float64)))
+        x = minimise(loss, len(entries.labels), l2, iterations)
+        return cls(parts, n_parts, FeatureWeights(entries, x.astype(np.float32).astype(np.float64)))
 
     def best(self, tokens: Tokens, of_groups: Floats) -> tuple[Ints, Floats]:
         """The most probable bundle (N,) of each word, and its probability, given that of groups (N,
         G)."""
         n_words = len(tokens.uses)
         best, chances = np.zeros(n_words, np.int64), np.zeros(n_words)
-        data, room = self._data_and_room(tokens)
-        _BEST(*data, of_groups, best, chances, *room, work=n_words * WORK_OF_A_WORD)
+        text, room = self._weighted(tokens), self._room()
+        _BEST(text, self.parts, of_groups, best, chances, room, work=n_words * WORK_OF_A_WORD)
         return best, chances
 
     def expected(self, tokens: Tokens, of_groups: Floats, column: Ints) -> Floats32:
@@ -260,41 +277,41 @@ class Bundles:
         """
         n_words = len(tokens.uses)
         expected = np.zeros((n_words, int(column.max(initial=-1)) + 1), np.float32)
-        data, room = self._data_and_room(tokens)
-        _EXPECTED(*data, of_groups, column, expected, *room, work=n_words * WORK_OF_A_WORD)
+        text, room = self._weighted(tokens), self._room()
+        work = n_words * WORK_OF_A_WORD
+        _EXPECTED(text, self.parts, of_groups, column, expected, room, work=work)
         return expected
 
-    def _data_and_room(self, tokens: Tokens) -> tuple[tuple[Any, ...], tuple[Floats, Floats]]:
-        """What the kernels read of the words and of this model, and their workspace."""
+    def _weighted(self, tokens: Tokens) -> WeightedText:
+        """What the kernels read of the words and of the weights."""
         items, uses, _ = tokens
-        data = (
-            items.first,
-            self.weights.found(items),
-            uses,
-            self.weights.known,
-            self.weights.values,
-            self.parts,
-        )
-        return data, (np.zeros(self.n_parts), np.zeros(max(1, len(self.parts.first))))
+        features = self.weights.feature_numbers(items)
+        return WeightedText(items.first, features, uses, self.weights.entries, self.weights.values)
+
+    def _room(self) -> BundleRoom:
+        return BundleRoom.of(self.n_parts, len(self.parts.first))
 
     def chances(self, tokens: Tokens, word: int, group: int) -> Floats:
         """The probabilities of the bundles of a group, for one of the words."""
         (first, codes), uses, _ = tokens
-        known, parts = self.weights.known, self.parts
+        entries, parts = self.weights.entries, self.parts
         at = np.concatenate([np.arange(*first[item : item + 2]) for item in uses[word].tolist()])
-        features = self.weights.found(Items(first, codes[at])).tolist()
-        own = np.concatenate(
-            [at[:0], *(np.arange(*known.starts[f : f + 2]) for f in features if f >= 0)]
+        features = self.weights.feature_numbers(Items(first, codes[at])).tolist()
+        weight_numbers = np.concatenate(
+            [at[:0], *(np.arange(*entries.starts[f : f + 2]) for f in features if f >= 0)]
         )
-        scores = np.bincount(known.labels[own], self.weights.values[own], max(1, self.n_parts))
+        scores = np.bincount(
+            entries.labels[weight_numbers],
+            self.weights.values[weight_numbers],
+            max(1, self.n_parts),
+        )
         start, end = parts.groups[group : group + 2].tolist()
         ends = parts.first[start : end + 1]
-        of_bundles = np.repeat(np.arange(end - start), np.diff(ends))
-        found = np.bincount(
-            of_bundles, scores[parts.of_bundle[ends[0] : ends[-1]]], end - start
-        ).astype(np.float64)
-        as_python(softmax)(found, end - start)
-        return found
+        bundle_of_part = np.repeat(np.arange(end - start), np.diff(ends))
+        part_scores = scores[parts.of_bundle[ends[0] : ends[-1]]]
+        chances = np.bincount(bundle_of_part, part_scores, end - start).astype(np.float64)
+        as_python(softmax)(chances, end - start)
+        return chances
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
         """The arrays that `from_arrays` reads; the bundles are not part of them."""

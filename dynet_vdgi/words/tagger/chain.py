@@ -7,6 +7,20 @@ Sums run over linear numbers that are scaled at each token (Rabiner 1989), so a 
 exponentials, not T * T. A label may be given, or FREE; sums over the sequences that agree with what
 is given are the numerator of the likelihood.
 
+Two tokens have no features, so their scores are 0; only the bigram 1 0 has a weight. The best of
+the four sequences has exp(1) in the sum Z = 3 + exp(1), log Z = 1.744:
+
+>>> from dynet_vdgi.system.jit import as_python
+>>> scores, first, free = np.zeros((2, 2)), np.array([0, 2]), np.array([FREE, FREE])
+>>> borders = Borders(bigrams=np.array([[0, 0], [1.0, 0]]), start=np.zeros(2), end=np.zeros(2))
+>>> best, marginals, log_z = np.zeros(2, np.int64), np.zeros((2, 2)), np.zeros(1)
+>>> as_python(all_best)(scores, first, free, borders, best, ChainRoom.of(first, 2))
+>>> as_python(all_marginals)(
+...     scores, first, free, borders, marginals, ChainRoom.of(first, 2), log_z
+... )
+>>> best.tolist(), marginals.round(2).tolist(), log_z.round(3).tolist()
+([1, 0], [[0.35, 0.65], [0.65, 0.35]], [1.744])
+
 Letters: N tokens of all sequences, S sequences, T labels, K items of a token, I items, C features
 of all items, F features with weights, Q weights.
 """
@@ -97,7 +111,7 @@ def add_scores(
     first: Ints,
     features: Numbers,
     uses: Numbers,
-    known: Sparse,
+    entries: Sparse,
     weights: Floats,
     of_items: Floats,
     scores: Floats,
@@ -107,8 +121,8 @@ def add_scores(
         for c in range(first[item], first[item + 1]):
             f = features[c]
             if f >= 0:
-                for q in range(known.starts[f], known.starts[f + 1]):
-                    of_items[item, known.labels[q]] += weights[q]
+                for q in range(entries.starts[f], entries.starts[f + 1]):
+                    of_items[item, entries.labels[q]] += weights[q]
     for i in range(len(uses)):
         for k in range(uses.shape[1]):
             item = uses[i, k]
@@ -121,7 +135,7 @@ def add_gradients(
     first: Ints,
     features: Numbers,
     uses: Numbers,
-    known: Sparse,
+    entries: Sparse,
     scores: Floats,
     of_items: Floats,
     weights: Floats,
@@ -137,8 +151,8 @@ def add_gradients(
         for c in range(first[item], first[item + 1]):
             f = features[c]
             if f >= 0:
-                for q in range(known.starts[f], known.starts[f + 1]):
-                    weights[q] += of_items[item, known.labels[q]]
+                for q in range(entries.starts[f], entries.starts[f + 1]):
+                    weights[q] += of_items[item, entries.labels[q]]
 
 
 @compiled
@@ -289,14 +303,26 @@ def add_loss(
         start, end = first[k], first[k + 1]
         if start == end:
             continue
-        own, its, n_free = scores[start:end], gradients[start:end], 0
+        sequence_scores, sequence_gradients, n_free = scores[start:end], gradients[start:end], 0
         for i in range(start, end):
             n_free += given[i] < 0
-        loss[0] += add_expected(own, free[start:end], borders, 1.0, its, of_borders, room)
+        loss[0] += add_expected(
+            sequence_scores, free[start:end], borders, 1.0, sequence_gradients, of_borders, room
+        )
         if n_free == 0:
-            loss[0] += add_known(own, given[start:end], borders, its, of_borders)
+            loss[0] += add_known(
+                sequence_scores, given[start:end], borders, sequence_gradients, of_borders
+            )
         else:
-            loss[0] += add_expected(own, given[start:end], borders, -1.0, its, of_borders, room)
+            loss[0] += add_expected(
+                sequence_scores,
+                given[start:end],
+                borders,
+                -1.0,
+                sequence_gradients,
+                of_borders,
+                room,
+            )
     for s in range(len(borders.start)):
         for t in range(len(borders.start)):
             of_borders.bigrams[s, t] += room.pairs[0, s, t] * room.pairs[2, s, t]
@@ -338,9 +364,9 @@ def all_best(
             if i:
                 for s in range(n_labels):
                     for t in range(n_labels):
-                        found = value[i - 1, s] + borders.bigrams[s, t]
-                        if found > value[i, t]:
-                            value[i, t], back[i, t] = found, s
+                        candidate = value[i - 1, s] + borders.bigrams[s, t]
+                        if candidate > value[i, t]:
+                            value[i, t], back[i, t] = candidate, s
             for t in range(n_labels):
                 value[i, t] += scores[start + i, t]
                 if given[start + i] >= 0 and given[start + i] != t:
@@ -348,9 +374,9 @@ def all_best(
         if start < end:
             label, highest = max(0, given[end - 1]), -np.inf
             for t in range(n_labels):
-                found = value[end - start - 1, t] + borders.end[t]
-                if found > highest:
-                    label, highest = t, found
+                candidate = value[end - start - 1, t] + borders.end[t]
+                if candidate > highest:
+                    label, highest = t, candidate
             best[end - 1] = label
             for i in range(end - start - 1, 0, -1):
                 label = back[i, label]

@@ -91,22 +91,22 @@ class Tokens(NamedTuple):
 class FeatureWeights:
     """The weights (Q,) of features, and the labels they belong to."""
 
-    known: Sparse
+    entries: Sparse
     values: Floats
 
     @cached_property
     def table(self) -> tuple[int, Numbers]:
         """Where features lie, by the highest bits of their codes: `shift` and `table` of
         `chain.find`."""
-        bits = max(4, (4 * len(self.known.keys)).bit_length())
+        bits = max(4, (4 * len(self.entries.keys)).bit_length())
         table = np.zeros(1 << bits, np.int32)
-        _FILL(self.known.keys, 64 - bits, table, work=len(self.known.keys) // 50)
+        _FILL(self.entries.keys, 64 - bits, table, work=len(self.entries.keys) // 50)
         return 64 - bits, table
 
-    def found(self, items: Items) -> Numbers:
-        """The number (C,) of each item's features among the known ones; -1: it is unknown."""
+    def feature_numbers(self, items: Items) -> Numbers:
+        """The number (C,) of each item's features among those with weights; -1: it has none."""
         features = np.zeros(len(items.codes), np.int32)
-        _FIND(items.codes, self.known.keys, *self.table, features, work=len(features) // 50)
+        _FIND(items.codes, self.entries.keys, *self.table, features, work=len(features) // 50)
         return features
 
     def scores(self, items: Items, uses: Numbers, n_labels: int) -> Floats:
@@ -115,13 +115,13 @@ class FeatureWeights:
             np.zeros((len(uses), n_labels)),
             np.zeros((len(items.first) - 1, n_labels)),
         )
-        found = self.found(items)
-        work = (len(found) + uses.size * n_labels) // 200
-        _SCORES(items.first, found, uses, self.known, self.values, of_items, scores, work=work)
+        features = self.feature_numbers(items)
+        work = (len(features) + uses.size * n_labels) // 200
+        _SCORES(items.first, features, uses, self.entries, self.values, of_items, scores, work=work)
         return scores
 
 
-def seen_with(tokens: Tokens, labels: Ints, n_labels: int) -> tuple[Sparse, Numbers]:
+def weighted_features(tokens: Tokens, labels: Ints, n_labels: int) -> tuple[Sparse, Numbers]:
     """The features of these tokens, with the labels they have weights for; and the number (C,) of
     each.
 
@@ -183,24 +183,28 @@ class Crf:
             raise ValueError(
                 f"{labels.shape} labels of 0..{n_labels - 1} for {len(tokens.uses)} tokens"
             )
-        known, features = seen_with(tokens, labels, n_labels)
-        return cls.minimum(Likelihood(tokens, labels, n_labels, known, features), l2, iterations)
+        entries, features = weighted_features(tokens, labels, n_labels)
+        return cls.minimum(Likelihood(tokens, labels, n_labels, entries, features), l2, iterations)
 
     @classmethod
     def minimum(cls, loss: Likelihood, l2: float, iterations: int) -> Crf:
         """The random field that minimises the loss plus l2 / 2 times the sum of squared weights."""
-        n_weights = len(loss.known.labels) + loss.n_labels * (loss.n_labels + 2)
-        x = minimised(loss, n_weights, l2, iterations).astype(np.float32)  # as a file has them
+        n_weights = len(loss.entries.labels) + loss.n_labels * (loss.n_labels + 2)
+        x = minimise(loss, n_weights, l2, iterations).astype(np.float32)  # as a file has them
         values, borders = split(x.astype(np.float64), loss.n_labels)
-        return cls(FeatureWeights(loss.known, values), borders)
+        return cls(FeatureWeights(loss.entries, values), borders)
 
     @classmethod
     def mean_of(cls, fields: Sequence[Crf]) -> Crf:
         """The random field whose weights are the means of those of others, which have the same
         features."""
-        borders = [np.mean([field.borders[k] for field in fields], axis=0) for k in range(3)]
         values = np.mean([field.weights.values for field in fields], axis=0)
-        return cls(FeatureWeights(fields[0].weights.known, values), Borders(*borders))
+        borders = Borders(
+            bigrams=np.mean([field.borders.bigrams for field in fields], axis=0),
+            start=np.mean([field.borders.start for field in fields], axis=0),
+            end=np.mean([field.borders.end for field in fields], axis=0),
+        )
+        return cls(FeatureWeights(fields[0].weights.entries, values), borders)
 
     def scores(self, tokens: Tokens) -> Floats:
         """The scores (N, T) of labels, for `marginals` and `best`."""
@@ -245,8 +249,8 @@ class Crf:
         Raises: ModelError, an array is missing, or they do not fit together.
         """
         weights, n_labels = weights_from_arrays(arrays, prefix, what)
-        bigrams = checked(arrays, prefix + "bigrams", "f4", (n_labels, n_labels), what)
-        borders = checked(arrays, prefix + "borders", "f4", (2, n_labels), what)
+        bigrams = checked_array(arrays, prefix + "bigrams", "f4", (n_labels, n_labels), what)
+        borders = checked_array(arrays, prefix + "borders", "f4", (2, n_labels), what)
         if max(np.abs(bigrams).max(), np.abs(borders).max()) > LARGEST:
             raise ModelError(f"no {what}: {prefix}bigrams or borders are beyond {LARGEST}")
         return cls(
@@ -258,11 +262,11 @@ class Likelihood:
     """Minus the log-likelihood of labels (N,), as a function of all weights, with its gradients."""
 
     def __init__(
-        self, tokens: Tokens, labels: Ints, n_labels: int, known: Sparse, features: Numbers
+        self, tokens: Tokens, labels: Ints, n_labels: int, entries: Sparse, features: Numbers
     ) -> None:
         self.tokens, self.labels = tokens, np.ascontiguousarray(labels, np.int64)
         self.n_labels = n_labels
-        self.known, self.features = known, features
+        self.entries, self.features = entries, features
         self._room, self._free = ChainRoom.of(tokens.first, n_labels), np.full(len(labels), FREE)
         self._work = max(1, len(labels) * (4 + n_labels**2 // 50))
 
@@ -270,7 +274,7 @@ class Likelihood:
         """The value and the gradients at x, which is as `split` wants it."""
         items, uses, first = self.tokens
         gradient, loss = np.zeros_like(x), np.zeros(1)
-        (values, borders), (its_values, its_borders) = (
+        (values, borders), (value_gradients, border_gradients) = (
             split(x, self.n_labels),
             split(gradient, self.n_labels),
         )
@@ -278,12 +282,14 @@ class Likelihood:
             np.zeros((len(uses), self.n_labels)),
             np.zeros((len(items.first) - 1, self.n_labels)),
         )
-        from_features = items.first, self.features, uses, self.known
+        from_features = items.first, self.features, uses, self.entries
         _SCORES(*from_features, values, of_items, scores, work=self._work)
-        slopes, its_items = np.zeros_like(scores), np.zeros_like(of_items)
-        chained = slopes, its_borders, self._room, loss
+        score_gradients, item_gradients = np.zeros_like(scores), np.zeros_like(of_items)
+        chained = score_gradients, border_gradients, self._room, loss
         _LOSS(scores, first, self.labels, self._free, borders, *chained, work=self._work)
-        _GRADIENTS(*from_features, slopes, its_items, its_values, work=self._work)
+        _GRADIENTS(
+            *from_features, score_gradients, item_gradients, value_gradients, work=self._work
+        )
         return float(loss[0]), gradient
 
 
@@ -295,7 +301,7 @@ def split(x: Floats, n_labels: int) -> tuple[Floats, Borders]:
     return x[:cut], Borders(bigrams, x[end - n_labels : end], x[end:])
 
 
-def minimised(loss: Any, n_weights: int, l2: float, iterations: int) -> Floats:
+def minimise(loss: Any, n_weights: int, l2: float, iterations: int) -> Floats:
     """The weights (n_weights,) at which loss + l2 / 2 * their squares is least, or near it."""
     from scipy.optimize import minimize
 
@@ -305,8 +311,10 @@ def minimised(loss: Any, n_weights: int, l2: float, iterations: int) -> Floats:
 
     options = {"maxiter": iterations, "maxcor": 6}
     with one_thread():
-        found = minimize(with_l2, np.zeros(n_weights), jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x, np.float64)
+        optimum = minimize(
+            with_l2, np.zeros(n_weights), jac=True, method="L-BFGS-B", options=options
+        )
+    return np.asarray(optimum.x, np.float64)
 
 
 def free_or(given: Ints | None, scores: Floats) -> Ints:
@@ -318,7 +326,7 @@ def weights_to_arrays(
     prefix: str, weights: FeatureWeights, n_labels: int
 ) -> dict[str, NDArray[Any]]:
     """Weights as arrays of a file."""
-    keys, starts, labels = weights.known
+    keys, starts, labels = weights.entries
     return {
         prefix + "shape": np.array([FORMAT, n_labels], np.int64),
         prefix + "keys": keys,
@@ -332,12 +340,12 @@ def weights_from_arrays(
     arrays: Mapping[str, NDArray[Any]], prefix: str, what: str
 ) -> tuple[FeatureWeights, int]:
     """Weights and the number of labels. Raises: ModelError, they are no such arrays."""
-    found, n_labels = map(int, checked(arrays, prefix + "shape", "i8", (2,), what))
-    check_version(what, found, FORMAT)
-    keys = checked(arrays, prefix + "keys", "u8", (None,), what)
-    counts = checked(arrays, prefix + "counts", "u2", (len(keys),), what).astype(np.int64)
-    labels = checked(arrays, prefix + "labels", "u2", (int(counts.sum()),), what)
-    values = checked(arrays, prefix + "weights", "f4", labels.shape, what)
+    version, n_labels = map(int, checked_array(arrays, prefix + "shape", "i8", (2,), what))
+    check_version(what, version, FORMAT)
+    keys = checked_array(arrays, prefix + "keys", "u8", (None,), what)
+    counts = checked_array(arrays, prefix + "counts", "u2", (len(keys),), what).astype(np.int64)
+    labels = checked_array(arrays, prefix + "labels", "u2", (int(counts.sum()),), what)
+    values = checked_array(arrays, prefix + "weights", "f4", labels.shape, what)
     if not 1 <= n_labels <= MOST_LABELS or int(labels.max(initial=0)) >= n_labels:
         raise ModelError(f"no {what}: {prefix}labels are not below {n_labels}")
     if not (keys[1:] > keys[:-1]).all():
@@ -348,7 +356,7 @@ def weights_from_arrays(
     ), n_labels
 
 
-def checked(
+def checked_array(
     arrays: Mapping[str, NDArray[Any]],
     name: str,
     dtype: str,

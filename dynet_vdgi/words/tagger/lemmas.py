@@ -26,8 +26,10 @@ Word = tuple[str, str, str, str]
 def rule_of(form: str, lemma: str) -> str:
     """The rule that makes this lemma; "_" if it would take off too much.
 
-    >>> rule_of("Dogs", "dog"), rule_of("ponies", "pony"), rule_of("Paris", "Paris"), rule_of("x", "x")
-    ('s>', 'ies>y', '=', '>')
+    >>> rule_of("Dogs", "dog"), rule_of("ponies", "pony")
+    ('s>', 'ies>y')
+    >>> rule_of("Paris", "Paris"), rule_of("x", "x")
+    ('=', '>')
     """
     lower = form.lower()
     if lemma == form != lower:
@@ -41,20 +43,20 @@ def n_shared(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))
 
 
-def applied(rule: str, form: str) -> str:
+def apply_rule(rule: str, form: str) -> str:
     """The lemma that a rule makes of a form: the lower-cased form where the rule does not fit.
 
     White space that would be left over is taken out, because no reader takes it.
 
-    >>> applied("s>", "Dogs"), applied("a.>", "bl. a.")
+    >>> apply_rule("s>", "Dogs"), apply_rule("a.>", "bl. a.")
     ('dog', 'bl.')
     """
     if rule == AS_WRITTEN:
         return form
     lower = form.lower()
     ending, _, added = rule.partition(">")
-    found = lower[: len(lower) - len(ending)] + added if lower.endswith(ending) else lower
-    return found if is_lemma(found) else form_of(found).strip() or lower
+    lemma = lower[: len(lower) - len(ending)] + added if lower.endswith(ending) else lower
+    return lemma if is_lemma(lemma) else form_of(lemma).strip() or lower
 
 
 def is_lemma(text: str) -> bool:

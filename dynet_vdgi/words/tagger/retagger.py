@@ -1,9 +1,9 @@
 """The universal retagger: what numbers of words say in every language corrects a tagger of few
 tagged sentences.
 
-    l = tanh(U u + u0)                                                          u: numbers of the text
+    l = tanh(U u + u0)                                                  u: numbers of the text
     x_i = relu(V [numbers of the type; flags] + C [what the tagger says] + L l + x0)
-    logits_i = a log(P_i + .0001) + O [BiLSTM(x)_i; x_i] + o                    P: probabilities by the tagger
+    logits_i = a log(P_i + .0001) + O [BiLSTM(x)_i; x_i] + o            P: by the tagger
     P'_i = softmax(logits_i) ** .8  P_i ** .2  w ** is_new_i, to sum up to 1
 
 w moves the tags of words whose type no tagged word has towards as much of each as types have that
@@ -32,7 +32,7 @@ from dynet_vdgi.models.archive import Archive, opened
 from dynet_vdgi.settings.bundled import resources
 from dynet_vdgi.system.array_types import Flags, Floats, Floats32, Ints
 from dynet_vdgi.universal.encoding import MIXED, N_TAGS, NO_GAP, STRONG, TAG, WEAK, kind_of_gap
-from dynet_vdgi.words.tagger.crf import checked
+from dynet_vdgi.words.tagger.crf import checked_array
 from dynet_vdgi.words.tagger.spelling import WordTypes
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 from dynet_vdgi.words.tagger.word_numbers import N_NUMBERS, N_OF_TEXT, SIDES, CountedWords, cases_of
@@ -62,7 +62,7 @@ PUNCT = "PUNCT"
 N_FLAGS = 14
 """Of a word: its place, its case, and the gaps around it."""
 
-N_SAID = 4 * N_TAGS + 5 + len(SIDES) * 2 * (N_TAGS + 1)
+N_TAGGER_NUMBERS = 4 * N_TAGS + 5 + len(SIDES) * 2 * (N_TAGS + 1)
 """Numbers of what a tagger says of a word, and of types that are like it in their first or last
 letters."""
 
@@ -86,7 +86,7 @@ class LearningText(Struct, frozen=True, dict=True):
     raw: list[list[str]] = []
 
     def __post_init__(self) -> None:
-        if [*map(len, self.tagged)] != [*map(len, self.tags)]:
+        if [len(forms) for forms in self.tagged] != [len(tags) for tags in self.tags]:
             raise ValueError("tags are not of the tagged words")
 
     @classmethod
@@ -107,18 +107,18 @@ class LearningText(Struct, frozen=True, dict=True):
         """How often each of its types has each tag (V, U)."""
         columns = np.array([_COLUMN.get(tag, -1) for tags in self.tags for tag in tags], np.int64)
         types = self.counted.types[: len(columns)]  # tagged sentences are the first
-        found = np.zeros((len(self.counted.number), N_TAGS))
-        np.add.at(found, (types[columns >= 0], columns[columns >= 0]), 1)
-        return found
+        counts = np.zeros((len(self.counted.number), N_TAGS))
+        np.add.at(counts, (types[columns >= 0], columns[columns >= 0]), 1)
+        return counts
 
     @cached_property
-    def _known(self) -> set[tuple[str, ...]]:
-        return {*map(tuple, self.tagged), *map(tuple, self.raw)}
+    def _distinct_sentences(self) -> set[tuple[str, ...]]:
+        return {tuple(forms) for forms in self.tagged + self.raw}
 
     def with_words(self, words: WordTypes) -> CountedWords:
         """This text and sentences that it does not hold yet, counted together."""
         sentences = _sentences(words, words.first)
-        new = [forms for forms in sentences if tuple(forms) not in self._known]
+        new = [forms for forms in sentences if tuple(forms) not in self._distinct_sentences]
         return self.counted.plus(WordTypes.of(new)) if new else self.counted
 
 
@@ -133,12 +133,13 @@ class RetaggerInput(NamedTuple):
     at: Ints  # (W,): the words that are no punctuation
     first: Ints  # (S + 1,), in `at`
     words: Floats32  # (W, N_NUMBERS + N_FLAGS)
-    said: Floats32  # (W, N_SAID), the first U of which are probabilities of tags
+    # (W, N_TAGGER_NUMBERS), the first U of which are probabilities of tags
+    tagger_numbers: Floats32
     text: Floats32  # (N_OF_TEXT,)
     is_new: Flags  # (W,): no tagged word has its type
 
 
-class Said(NamedTuple):
+class TaggerOutput(NamedTuple):
     """What a tagger says of words."""
 
     tags: Sequence[str]  # T
@@ -156,21 +157,23 @@ class Said(NamedTuple):
     @property
     def columns(self) -> Floats:
         """Which of U each tag is (T, U); a row of zeros: none."""
-        return np.array(
-            [[_COLUMN.get(tag, -1) == k for k in range(N_TAGS)] for tag in self.tags], np.float64
-        )
+        columns = np.zeros((len(self.tags), N_TAGS))
+        for row, tag in enumerate(self.tags):
+            if tag in _COLUMN:
+                columns[row, _COLUMN[tag]] = 1.0
+        return columns
 
 
-def input_of(text: LearningText, words: WordTypes, said: Said) -> RetaggerInput:
+def input_of(text: LearningText, words: WordTypes, output: TaggerOutput) -> RetaggerInput:
     """What the network sees of the words of sentences."""
-    at = np.flatnonzero(~said.is_mark)
+    at = np.flatnonzero(~output.is_mark)
     first = np.searchsorted(at, words.first)
     counted = text.with_words(words)
     of_lower = np.array([counted.number.get(form, 0) for form in words.lower_forms], np.int64)
-    types, its = np.unique(of_lower[words.lower[words.types]][at], return_inverse=True)
+    types, type_of_word = np.unique(of_lower[words.lower[words.types]][at], return_inverse=True)
     p, means = (
-        _shares(said.marginals[at] @ said.columns),
-        _shares(said.means.of_codes(counted.codes) @ said.columns),
+        _shares(output.marginals[at] @ output.columns),
+        _shares(output.means.of_codes(counted.codes) @ output.columns),
     )
     tagged = np.concatenate(
         [text.tag_counts, np.zeros((len(means) - len(text.tag_counts), N_TAGS))]
@@ -179,27 +182,29 @@ def input_of(text: LearningText, words: WordTypes, said: Said) -> RetaggerInput:
     # What types of the text are like by the random field, and what tagged ones are, each type
     # counting once.
     of_types: list[NDArray[Any]] = [means, np.ones_like(n_tagged), _shares(tagged), n_tagged > 0]
-    alike = counted.alike(types, np.concatenate(of_types, 1)).reshape(len(types), -1, N_TAGS + 1)
+    alike = counted.sums_over_alike(types, np.concatenate(of_types, 1)).reshape(
+        len(types), -1, N_TAGS + 1
+    )
     alike[:, :, :-1] /= np.maximum(alike[:, :, -1:], 1)
     alike[:, :, -1] = np.log1p(np.maximum(alike[:, :, -1], 0)) / 3
-    own, n_own = means[types], n_tagged[types]
+    mean_of_type, n_of_type = means[types], n_tagged[types]
     of_type: list[NDArray[Any]] = [
-        own,
-        n_own > 0,
-        np.log1p(n_own) / 3,
+        mean_of_type,
+        n_of_type > 0,
+        np.log1p(n_of_type) / 3,
         of_types[2][types],
-        _entropy(own),
+        _entropy(mean_of_type),
         alike.reshape(len(types), -1),
     ]
-    amount = np.full((len(at), 1), np.log(max(said.n_words, FEWEST)) / 3)
+    amount = np.full((len(at), 1), np.log(max(output.n_words, FEWEST)) / 3)
     numbers = np.concatenate(
-        [counted.numbers[types][its], _flags(words, said.is_mark, at, first)], 1
+        [counted.numbers[types][type_of_word], _flags(words, output.is_mark, at, first)], 1
     )
-    its_said = np.concatenate(
-        [p, np.log(p + 1e-3) / 3, np.concatenate(of_type, 1)[its], _entropy(p), amount], 1
+    tagger_numbers = np.concatenate(
+        [p, np.log(p + 1e-3) / 3, np.concatenate(of_type, 1)[type_of_word], _entropy(p), amount], 1
     )
-    of_words = numbers.astype(np.float32), its_said.astype(np.float32)
-    return RetaggerInput(at, first, *of_words, counted.of_text, (n_own == 0)[its, 0])
+    of_words = numbers.astype(np.float32), tagger_numbers.astype(np.float32)
+    return RetaggerInput(at, first, *of_words, counted.of_text, (n_of_type == 0)[type_of_word, 0])
 
 
 def _entropy(p: Floats) -> Floats:
@@ -248,12 +253,21 @@ def _as_expected(p: Floats, is_new: Flags, tag_counts: Floats) -> Floats:
 def shapes(width: int, hidden: int, language: int) -> dict[str, tuple[int, ...]]:
     """The shape of every array of weights, given the units of three layers."""
     lstm = {"x": (4 * hidden, width), "h": (4 * hidden, hidden), "bias": (4 * hidden,)}
-    return {
-        "text": (language, N_OF_TEXT), "text.bias": (language,),
-        "words": (width, N_NUMBERS + N_FLAGS), "said": (width, N_SAID), "language": (width, language), "bias": (width,),
-        "out": (N_TAGS, 2 * hidden + width), "out.bias": (N_TAGS,), "trust": (1,),
-        **{f"lstm0.{side}.{part}": shape for side in ("forward", "backward") for part, shape in lstm.items()},
-    }  # fmt: skip
+    arrays: dict[str, tuple[int, ...]] = {
+        "text": (language, N_OF_TEXT),
+        "text.bias": (language,),
+        "words": (width, N_NUMBERS + N_FLAGS),
+        "said": (width, N_TAGGER_NUMBERS),
+        "language": (width, language),
+        "bias": (width,),
+        "out": (N_TAGS, 2 * hidden + width),
+        "out.bias": (N_TAGS,),
+        "trust": (1,),
+    }
+    for side in ("forward", "backward"):
+        for part, shape in lstm.items():
+            arrays[f"lstm0.{side}.{part}"] = shape
+    return arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,15 +276,15 @@ class Retagger:
 
     weights: Mapping[str, Floats32]
 
-    def standardised(self, its: RetaggerInput) -> tuple[Floats32, Floats32]:
+    def standardised_numbers(self, inputs: RetaggerInput) -> tuple[Floats32, Floats32]:
         """The numbers of words (W, N_NUMBERS + N_FLAGS) and of the text, as deviations from the
         mean, up to CLIP."""
-        w, words = self.weights, its.words.copy()
+        w, words = self.weights, inputs.words.copy()
         numbers = (words[:, :N_NUMBERS] - w["mean"]) / w["scale"]
         words[:, :N_NUMBERS] = np.clip(numbers, -CLIP, CLIP)
-        return words, np.clip((its.text - w["text.mean"]) / w["text.scale"], -CLIP, CLIP)
+        return words, np.clip((inputs.text - w["text.mean"]) / w["text.scale"], -CLIP, CLIP)
 
-    def probabilities(self, its: RetaggerInput) -> Floats32:
+    def probabilities(self, inputs: RetaggerInput) -> Floats32:
         """The probabilities of tags (W, U)."""
         from dynet_vdgi.universal.lstm import (
             Layer,
@@ -278,30 +292,33 @@ class Retagger:
         )
 
         w = self.weights
-        words, text = self.standardised(its)
+        words, text = self.standardised_numbers(inputs)
         language = w["language"] @ np.tanh(w["text"] @ text + w["text.bias"]) + w["bias"]
-        x = np.maximum(words @ w["words"].T + its.said @ w["said"].T + language, 0)
-        y = Layer(w, 0)(Packing(its.first), x)
+        x = np.maximum(words @ w["words"].T + inputs.tagger_numbers @ w["said"].T + language, 0)
+        y = Layer(w, 0)(Packing(inputs.first), x)
         logits = np.concatenate([y, x], 1) @ w["out"].T + w["out.bias"]
-        logits += w["trust"] * np.log(its.said[:, :N_TAGS] + LEAST_PROBABILITY)
+        logits += w["trust"] * np.log(inputs.tagger_numbers[:, :N_TAGS] + LEAST_PROBABILITY)
         p = np.exp(logits - logits.max(1, keepdims=True, initial=-np.inf))
         return np.asarray(p / p.sum(1, keepdims=True))
 
-    def retagged(self, text: LearningText, words: WordTypes, said: Said, is_free: Flags) -> Floats:
+    def corrected_marginals(
+        self, text: LearningText, words: WordTypes, output: TaggerOutput, is_free: Flags
+    ) -> Floats:
         """The marginals (N, T), with other ones for free words that are no punctuation.
 
         What is no tag of U keeps its probability.
         """
-        result: Floats = said.marginals.copy()
-        if not (is_free & ~said.is_mark).any():
+        result: Floats = output.marginals.copy()
+        if not (is_free & ~output.is_mark).any():
             return result
-        its, columns = input_of(text, words, said), said.columns
-        mixture = self.probabilities(its) ** NETWORK_SHARE * (
-            its.said[:, :N_TAGS] + LEAST_PROBABILITY
-        ) ** (1 - NETWORK_SHARE)
-        p = _as_expected(_shares(np.asarray(mixture * columns.any(0))), its.is_new, text.tag_counts)
-        chosen, is_universal = is_free[its.at], columns.any(1)
-        at = its.at[chosen]
+        inputs, columns = input_of(text, words, output), output.columns
+        by_tagger = inputs.tagger_numbers[:, :N_TAGS] + LEAST_PROBABILITY
+        mixture = self.probabilities(inputs) ** NETWORK_SHARE * by_tagger ** (1 - NETWORK_SHARE)
+        p = _as_expected(
+            _shares(np.asarray(mixture * columns.any(0))), inputs.is_new, text.tag_counts
+        )
+        chosen, is_universal = is_free[inputs.at], columns.any(1)
+        at = inputs.at[chosen]
         mass = result[at] @ is_universal
         result[np.ix_(at, is_universal)] = (
             _shares(p[chosen] @ columns[is_universal].T) * mass[:, None]
@@ -311,11 +328,11 @@ class Retagger:
     @classmethod
     def load(cls) -> Retagger:
         """The retagger of the package. Raises: ModelError, it is missing or damaged."""
-        return _loaded(FILE)
+        return _load(FILE)
 
 
 @cache
-def _loaded(path: Path) -> Retagger:
+def _load(path: Path) -> Retagger:
     with opened(path, KIND) as archive:
         return Retagger(_read(archive))
 
@@ -335,13 +352,17 @@ def _read(archive: Archive) -> dict[str, Floats32]:
         raise ModelError(f"a {meta.kind} of format {meta.format}, not a {KIND} of format {FORMAT}")
     arrays: Mapping[str, NDArray[Any]] = archive.arrays("weights.npz")
     sizes = (
-        checked(arrays, name, "f2", (None, None), KIND).shape
+        checked_array(arrays, name, "f2", (None, None), KIND).shape
         for name in ("said", "lstm0.forward.h", "text")
     )
     (width, _), (_, hidden), (language, _) = sizes
     expected = shapes(width, hidden, language)
-    found = {name: checked(arrays, name, "f2", shape, KIND) for name, shape in expected.items()}
-    found |= {name: checked(arrays, name, "f4", (size,), KIND) for name, size in STANDARD.items()}
-    if not all((found[name] > 0).all() for name in STANDARD if name.endswith("scale")):
+    weights = {
+        name: checked_array(arrays, name, "f2", shape, KIND) for name, shape in expected.items()
+    }
+    weights |= {
+        name: checked_array(arrays, name, "f4", (size,), KIND) for name, size in STANDARD.items()
+    }
+    if not all((weights[name] > 0).all() for name in STANDARD if name.endswith("scale")):
         raise ModelError(f"no {KIND}: a scale is not positive")
-    return {name: array.astype(np.float32) for name, array in found.items()}
+    return {name: array.astype(np.float32) for name, array in weights.items()}

@@ -8,6 +8,14 @@ The mean of a lower-cased type is that of the probabilities of tags of all its o
 text and in the text to tag, by a first tagger. The second tagger sees the means of a word's own
 type and of its neighbours'.
 
+Type 0 is none, so it stands beside the first and the last word of a sentence:
+
+>>> words = WordTypes.of([["The", "dog"], ["the"]])
+>>> words.forms, words.types.tolist(), words.lower.tolist()  # "The" and "the" are alike
+(['', 'The', 'dog', 'the'], [1, 2, 3], [0, 1, 2, 1])
+>>> types_around(words.types, words.first, offsets=(-1, 1)).tolist()
+[[0, 2], [1, 0], [0, 0]]
+
 Letters: V word types, L letters of all types, N words, S sentences, T tags.
 """
 
@@ -161,31 +169,31 @@ class WordTypes(NamedTuple):
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]]) -> WordTypes:
         """The words of sentences, given by their forms."""
-        known: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         types: list[int] = []
         ends = [0]
         for forms in sentences:
-            types += [known.setdefault(form, len(known) + 1) for form in map(nfc, forms)]
+            types += [numbers.setdefault(form, len(numbers) + 1) for form in map(nfc, forms)]
             ends.append(len(types))
         cased: dict[str, int] = {}
-        lower = [0, *(cased.setdefault(form.lower(), len(cased) + 1) for form in known)]
+        lower = [0, *(cased.setdefault(form.lower(), len(cased) + 1) for form in numbers)]
         return cls(
-            ["", *known], np.array(lower), ["", *cased], np.array(types, np.int64), np.array(ends)
+            ["", *numbers], np.array(lower), ["", *cased], np.array(types, np.int64), np.array(ends)
         )
 
     def tokens(self) -> Tokens:
         """The words with the features of their spelling and of their place in the sentence."""
         items = items_of(self.forms)
         n_items = len(items.first) - 1
-        around_words = around(self.types, self.first, OFFSETS) * SLOTS + np.arange(SLOTS)
+        around_words = types_around(self.types, self.first, OFFSETS) * SLOTS + np.arange(SLOTS)
         is_upper = np.array([form[:1].isupper() for form in self.forms])
         place = is_upper[self.types].astype(np.int64)
         place[self.first[:-1][np.diff(self.first) > 0]] += 2
         uses = np.concatenate([around_words, n_items + place[:, None]], axis=1)
-        return Tokens(joined(items, _PLACES), uses.astype(np.int32), self.first)
+        return Tokens(joined_items(items, _PLACES), uses.astype(np.int32), self.first)
 
 
-def joined(one: Items, other: Items) -> Items:
+def joined_items(one: Items, other: Items) -> Items:
     """The items of both."""
     return Items(
         np.concatenate([one.first, one.first[-1] + other.first[1:]]),
@@ -195,22 +203,22 @@ def joined(one: Items, other: Items) -> Items:
 
 def with_items(tokens: Tokens, items: Items, uses: Ints | Numbers) -> Tokens:
     """The tokens with further items, used as `uses` (N, k) says."""
-    more = uses + (len(tokens.items.first) - 1)
+    further_uses = uses + (len(tokens.items.first) - 1)
     return Tokens(
-        joined(tokens.items, items),
-        np.concatenate([tokens.uses, more.astype(np.int32)], axis=1),
+        joined_items(tokens.items, items),
+        np.concatenate([tokens.uses, further_uses.astype(np.int32)], axis=1),
         tokens.first,
     )
 
 
-def around(types: Ints, first: Ints, offsets: Sequence[int]) -> Numbers:
+def types_around(types: Ints, first: Ints, offsets: Sequence[int]) -> Numbers:
     """The types (N, offsets) of the words at these offsets from each word; OUTSIDE beyond its
     sentence."""
     n = len(types)
     sentence = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    found = np.zeros((n, len(offsets)), np.int32)
+    neighbours = np.zeros((n, len(offsets)), np.int32)
     for k, offset in enumerate(offsets):
         at = np.arange(n) + offset
         inside = (at >= first[sentence]) & (at < first[sentence + 1])
-        found[inside, k] = types[at[inside]]
-    return found
+        neighbours[inside, k] = types[at[inside]]
+    return neighbours

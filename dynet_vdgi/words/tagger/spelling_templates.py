@@ -10,7 +10,7 @@ prefixes and suffixes:
 >>> import numpy as np
 >>> from dynet_vdgi.words.tagger.spelling import SLOTS, items_of
 >>> items = items_of(["", "houses"])  # the first one is what is outside the sentence
->>> np.diff(items.first)[SLOTS:].tolist()  # features of "houses" itself, as a neighbour, and two away
+>>> np.diff(items.first)[SLOTS:].tolist()  # of "houses" itself, as a neighbour, and two away
 [14, 6, 6, 1, 1]
 """
 

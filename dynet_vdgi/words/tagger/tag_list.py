@@ -60,7 +60,7 @@ class TagList:
             raise DataError(name, None, "no word has a tag", "fill in the second column with UPOS")
         return cls(tags, len(lines) - len(tags), name)
 
-    def filled(
+    def filled_tags(
         self, forms: Sequence[str], tags: Sequence[str], feats: Sequence[str]
     ) -> tuple[list[str], list[tuple[str, str]]]:
         """The tags (N,) of words, and their UPOS and FEATS (N,), with the list's where a word has
@@ -69,8 +69,10 @@ class TagList:
         Punctuation and numbers need not be listed. A form that has another tag somewhere is
         ambiguous and not looked up. Warns of listed words that have no effect.
         """
-        found = {form: self.tags.get(form.lower()) or without_letters(form) for form in forms}
-        pairs = [found[form] for form in forms]
+        pair_of_form = {
+            form: self.tags.get(form.lower()) or without_letters(form) for form in forms
+        }
+        pairs = [pair_of_form[form] for form in forms]
         ambiguous = {
             form.lower()
             for form, tag, pair in zip(forms, tags, pairs)
@@ -84,7 +86,7 @@ class TagList:
             if tags[k] == UNKNOWN and pair and form.lower() not in ambiguous:
                 upos[k] = pair[0]
                 bundles[k] = pair if has_feats else (UNKNOWN, UNKNOWN)
-        lower = {form.lower() for form in found}
+        lower = {form.lower() for form in pair_of_form}
         if absent := [form for form in self.tags if form not in lower]:
             words = listed(absent, WORDS_SHOWN)
             logger.warning(
@@ -120,8 +122,8 @@ def _columns(name: str, number: int, line: str) -> tuple[str, str, str]:
     """The form, lower-cased, UPOS and FEATS of a line. Raises: DataError, it is malformed."""
     columns = [column.strip() for column in line.split("\t")]
     if not 2 <= len(columns) <= 4:
-        found = "no tab" if len(columns) == 1 else f"{len(columns)} columns"
-        raise DataError(name, number, found, "write a form, UPOS and FEATS with tabs between them")
+        fault = "no tab" if len(columns) == 1 else f"{len(columns)} columns"
+        raise DataError(name, number, fault, "write a form, UPOS and FEATS with tabs between them")
     form, upos, feats = (
         nfc(columns[0]).lower(),
         columns[1],

@@ -31,7 +31,7 @@ class TagScores:
         }
 
 
-def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
+def scores_of(gold: Iterable[Sentence], tagged: Iterable[Sentence]) -> TagScores:
     """The scores of sentences with the same words. Raises: UsageError, their words are not the
     same.
 
@@ -40,13 +40,15 @@ def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
     nobody has described it.
     """
     right, scored = dict.fromkeys(METRICS, 0), dict.fromkeys(METRICS, 0)
-    ours, theirs = list(gold), list(found)
-    if [sentence.forms for sentence in ours] != [sentence.forms for sentence in theirs]:
+    gold_sentences, tagged_sentences = list(gold), list(tagged)
+    if [sentence.forms for sentence in gold_sentences] != [
+        sentence.forms for sentence in tagged_sentences
+    ]:
         raise UsageError("the sentences to score do not have the words of the gold sentences")
     n_words = 0
-    for mine, its in zip(_words(ours), _words(theirs)):
+    for gold_word, tagged_word in zip(_words(gold_sentences), _words(tagged_sentences)):
         n_words += 1
-        form, upos, xpos, feats, lemma = mine
+        form, upos, xpos, feats, lemma = gold_word
         has_tag = upos != NO_VALUE
         is_scored = (
             has_tag,
@@ -55,7 +57,7 @@ def scores_of(gold: Iterable[Sentence], found: Iterable[Sentence]) -> TagScores:
             has_tag,
             lemma != NO_VALUE or form == NO_VALUE,
         )
-        same = [a == b for a, b in zip(mine[1:], its[1:])]
+        same = [a == b for a, b in zip(gold_word[1:], tagged_word[1:])]
         is_right = (same[0], same[1], same[2], same[0] and same[2], same[3])
         for name, counts, is_same in zip(METRICS, is_scored, is_right):
             scored[name] += counts

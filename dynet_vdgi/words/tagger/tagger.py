@@ -1,8 +1,9 @@
 """The tagger: UPOS, FEATS, XPOS and lemmas, learnt from tagged sentences and raw ones.
 
-It works in two passes. Jackknifed random fields over spellings tag all of the text, raw or tagged; what
-they say of all occurrences of a word type is a feature of the second random field (`TypeMeans`). FEATS and
-UPOS are chosen together: the best by p(UPOS | sentence) p(FEATS | UPOS, spelling).
+It works in two passes. Jackknifed random fields over spellings tag all of the text, raw or tagged;
+what they say of all occurrences of a word type is a feature of the second random field
+(`TypeMeans`). FEATS and UPOS are chosen together: the best by
+p(UPOS | sentence) p(FEATS | UPOS, spelling).
 
 Letters: N words, T tags.
 """
@@ -31,10 +32,9 @@ from dynet_vdgi.system.array_types import Floats, Ints
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.words.tagger.bundles import Bundles
 from dynet_vdgi.words.tagger.chain import FREE
-from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, seen_with
-from dynet_vdgi.words.tagger.files import load, members
-from dynet_vdgi.words.tagger.lemmas import applied, key_of, known_lemmas, rule_of
-from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, Said
+from dynet_vdgi.words.tagger.crf import Crf, Items, Likelihood, Tokens, weighted_features
+from dynet_vdgi.words.tagger.lemmas import apply_rule, key_of, known_lemmas, rule_of
+from dynet_vdgi.words.tagger.retagger import LearningText, Retagger, TaggerOutput
 from dynet_vdgi.words.tagger.spelling import WordTypes, with_items
 from dynet_vdgi.words.tagger.state import (
     UNKNOWN,
@@ -45,6 +45,7 @@ from dynet_vdgi.words.tagger.state import (
     values_of,
 )
 from dynet_vdgi.words.tagger.tag_list import TagList
+from dynet_vdgi.words.tagger.tagger_file import load, members
 from dynet_vdgi.words.tagger.type_means import TypeMeans
 
 FOLDS = 5
@@ -63,10 +64,10 @@ docs/results)."""
 BELOW_GOOD_ACCURACY = "below 90 %, corrected tags help a parser more than corrected trees"
 
 MOST_RETAGGED = 5000
-"""Tagged words beyond which what other languages teach a tagger of few sentences is not asked for."""
+"""Tagged words beyond which the retagger, which other languages taught, is not asked."""
 
 BATCH_SENTENCES = 2000
-"""Sentences that are tagged together, because a word's other occurrences among them inform its tag."""
+"""Sentences that are tagged together: a word's other occurrences among them inform its tag."""
 
 
 class Tagged(NamedTuple):
@@ -82,6 +83,21 @@ class Tagged(NamedTuple):
         """The sentence with TagConf= in MISC of the words that were tagged."""
         notes = ["" if chance is None else f"TagConf={chance:.4f}" for chance in self.chances]
         return with_notes(self.sentence, misc=notes)
+
+
+class WordTags(NamedTuple):
+    """What the tagger gives to words (N,)."""
+
+    bundles: Sequence[tuple[str, str]]  # UPOS and FEATS
+    xpos: Sequence[str]
+    rules: Sequence[str]  # of lemmas
+    chances: Sequence[float]  # of UPOS
+
+    def of(self, words: slice) -> WordTags:
+        """Those of some of the words."""
+        return WordTags(
+            self.bundles[words], self.xpos[words], self.rules[words], self.chances[words]
+        )
 
 
 class WordChoices(NamedTuple):
@@ -126,7 +142,9 @@ class Tagger:
         tagged = list(sentences_of(sentences, heads="ignored", tags="known"))
         rest = (each.forms for each in sentences_of(raw, heads="ignored", tags="known"))
         chosen: list[tuple[str, ...]] = []
-        more = WordTypes.of(rest if listing is None else _others(rest, listing, chosen))
+        raw_words = WordTypes.of(
+            rest if listing is None else _unlisted_sentences(rest, listing, chosen)
+        )
         tagged += [Sentence(forms, (UNKNOWN,) * len(forms)) for forms in chosen]
         text = _TaggingText(tagged, listing)
         if not text.tags:
@@ -138,12 +156,11 @@ class Tagger:
         right = (marginals.argmax(axis=1) == gold)[text.is_given]
         jackknifed = float(right.mean()) if len(right) else None
         means = TypeMeans.of(text.words, marginals)
-        raw_tokens = more.tokens()
-        means = means.plus(
-            TypeMeans.of(more, first.marginals(first.scores(raw_tokens), more.first))
-        )
+        raw_tokens = raw_words.tokens()
+        raw_marginals = first.marginals(first.scores(raw_tokens), raw_words.first)
+        means = means.plus(TypeMeans.of(raw_words, raw_marginals))
         second = Crf.fit(
-            means.seen(tokens, text.words), gold, len(text.tags), iterations=ITERATIONS[1]
+            means.with_means(tokens, text.words), gold, len(text.tags), iterations=ITERATIONS[1]
         )
         of_feats = Bundles.fit(
             tokens, text.numbers_of_bundles, feats_parts(text.bundles, text.tags)
@@ -153,12 +170,25 @@ class Tagger:
         of_rules = Bundles.fit(
             with_bundles, text.numbers_of_rules, plain_parts(text.rules, text.tags)
         )
+        learning_text = None
+        if len(right) <= MOST_RETAGGED:
+            learning_text = LearningText.of(text.words, text.tag_of_words, raw_words)
         self.learnt = TaggerState(
-            text.tags, text.bundles, text.xpos, text.rules, text.lemmas,
-            first, means, second, of_feats, of_xpos, of_rules,
-            jackknifed, len(right),
-            LearningText.of(text.words, text.tag_of_words, more) if len(right) <= MOST_RETAGGED else None,
-        )  # fmt: skip
+            tags=text.tags,
+            bundles=text.bundles,
+            xpos=text.xpos,
+            rules=text.rules,
+            lemmas=text.lemmas,
+            first=first,
+            means=means,
+            second=second,
+            of_feats=of_feats,
+            of_xpos=of_xpos,
+            of_rules=of_rules,
+            jackknifed=jackknifed,
+            n_words=len(right),
+            text=learning_text,
+        )
         return self
 
     def predict(self, sentences: Sentences, *, retag: bool = False) -> list[Sentence]:
@@ -170,8 +200,8 @@ class Tagger:
         tags are."""
         rest = iter(sentences_of(sentences, heads="ignored", tags="known"))
         batches = iter(lambda: list(islice(rest, BATCH_SENTENCES)), [])
-        learnt = self._fitted()
-        return (each for batch in batches for each in _tagged(learnt, batch, retag))
+        learnt = self._learnt_state()
+        return (each for batch in batches for each in _tag_batch(learnt, batch, retag))
 
     def choices(self, sentence: Sentence, most: int = 5) -> list[WordChoices]:
         """What each word of a sentence may be; its FEATS and XPOS, up to `most`, are those of its
@@ -180,7 +210,7 @@ class Tagger:
         The tags are chosen as if no word had one. XPOS is that of the word's FEATS, or of the most
         probable.
         """
-        learnt = self._fitted()
+        learnt = self._learnt_state()
         tags = universal_tags(sentence)
         asked = vars(self).get("_asked")  # whoever corrects a sentence asks after each change
         if asked is None or asked[0] is not learnt or asked[1] != sentence.forms:
@@ -195,7 +225,7 @@ class Tagger:
             vars(self)["_asked"] = asked
         tokens, free = asked[2:]
         pairs = list(zip(tags, sentence.feats or (UNKNOWN,) * len(tags)))
-        found = []
+        choices = []
         for k, tag in enumerate(tags):
             order = np.argsort(-free[k], kind="stable").tolist()
             feats: list[tuple[str, float]] = []
@@ -204,22 +234,22 @@ class Tagger:
                 feats = _most_probable(learnt.bundles, learnt.of_feats, tokens, k, group, most)
                 if pairs[k][1] == UNKNOWN:
                     pairs[k] = tag, feats[0][0]
-            found.append(WordChoices([(learnt.tags[t], float(free[k, t])) for t in order], feats))
+            choices.append(WordChoices([(learnt.tags[t], float(free[k, t])) for t in order], feats))
         with_bundles = _with_bundles(tokens, pairs)
         for k, tag in enumerate(tags):
             if tag in learnt.tags:
                 group = learnt.tags.index(tag)
-                its = _most_probable(learnt.xpos, learnt.of_xpos, with_bundles, k, group, most)
-                found[k] = found[k]._replace(xpos=its)
-        return found
+                xpos = _most_probable(learnt.xpos, learnt.of_xpos, with_bundles, k, group, most)
+                choices[k] = choices[k]._replace(xpos=xpos)
+        return choices
 
     def save(self, path: str | Path) -> None:
         """Writes the tagger to a file. Raises: UsageError, it cannot be written, or `fit` first."""
-        archive.write(path, members(self._fitted()))
+        archive.write(path, members(self._learnt_state()))
 
     def to_bytes(self) -> bytes:
         """The content of the file that `save` writes."""
-        return archive.packed(members(self._fitted()))
+        return archive.packed(members(self._learnt_state()))
 
     @classmethod
     def load(cls, path: str | Path, content: bytes | None = None) -> Tagger:
@@ -236,13 +266,16 @@ class Tagger:
 
         None if no sentence had tags.
         """
-        return self._fitted().jackknifed
+        return self._learnt_state().jackknifed
 
     @property
     def quality(self) -> str:
         """What `accuracy` means for a user, as the end of a sentence about the tagger."""
         if self.accuracy is None:
-            return "has seen no tagged sentences, so nobody knows how good it is: tag some, and evaluate"
+            return (
+                "has seen no tagged sentences, so nobody knows how good it is: "
+                "tag some, and evaluate"
+            )
         share = f"{100 * self.accuracy:.1f} % of UPOS"
         return f"finds {share} in tagged sentences that are kept aside, fewer in other texts"
 
@@ -259,9 +292,9 @@ class Tagger:
     @property
     def n_words(self) -> int:
         """The number of words with UPOS in the sentences that it has learnt from."""
-        return self._fitted().n_words
+        return self._learnt_state().n_words
 
-    def _fitted(self) -> TaggerState:
+    def _learnt_state(self) -> TaggerState:
         if self.learnt is None:
             raise UsageError("the tagger has learnt nothing yet: call fit first")
         return self.learnt
@@ -285,7 +318,7 @@ def _most_probable(
     return [(names[start + b][1], float(chances[b])) for b in best]
 
 
-def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iterator[Tagged]:
+def _tag_batch(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iterator[Tagged]:
     """What `Tagger.stream` gives, of sentences that are tagged together."""
     words = WordTypes.of(sentence.forms for sentence in sentences)
     number = {tag: k for k, tag in enumerate(learnt.tags)}
@@ -298,26 +331,37 @@ def _tagged(learnt: TaggerState, sentences: list[Sentence], retag: bool) -> Iter
         marginals if learnt.text is None else np.eye(len(learnt.tags))[marginals.argmax(axis=1)]
     )
     best, _ = learnt.of_feats.best(tokens, of_groups)
-    found = [learnt.bundles[k] for k in best.tolist()]
-    numbers = np.array([number[tag] for tag, _ in found], np.int64)
+    bundles = [learnt.bundles[k] for k in best.tolist()]
+    numbers = np.array([number[tag] for tag, _ in bundles], np.int64)
     chances = marginals[np.arange(len(numbers)), numbers].tolist()
-    with_bundles, of_tags = _with_bundles(tokens, found), np.eye(len(learnt.tags))[numbers]
-    xpos, rules = (
-        [known[k][1] if p > 0 else UNKNOWN for k, p in zip(*(each.tolist() for each in best))]
-        for known, best in (
-            (learnt.xpos, learnt.of_xpos.best(with_bundles, of_tags)),
-            (learnt.rules, learnt.of_rules.best(with_bundles, of_tags)),
-        )
+    with_bundles, of_tags = _with_bundles(tokens, bundles), np.eye(len(learnt.tags))[numbers]
+    tags = WordTags(
+        bundles,
+        _best_values(learnt.xpos, learnt.of_xpos, with_bundles, of_tags),
+        _best_values(learnt.rules, learnt.of_rules, with_bundles, of_tags),
+        chances,
     )
-    soft = _soft(learnt, tokens, marginals)
+    soft = _soft_tags(learnt, tokens, marginals)
     ends = words.first.tolist()
     for sentence, start, end in zip(sentences, ends, ends[1:]):
-        its = found[start:end], xpos[start:end], rules[start:end], chances[start:end]
-        filled = _filled(sentence, learnt.lemmas, *its, retag)
-        yield _with_soft(filled, soft.of(slice(start, end)))
+        words_of_sentence = slice(start, end)
+        filled = _fill(sentence, learnt.lemmas, tags.of(words_of_sentence), retag)
+        yield _with_soft(filled, soft.of(words_of_sentence))
 
 
-def _soft(learnt: TaggerState, tokens: Tokens, marginals: Floats) -> SoftTags:
+def _best_values(
+    values: Sequence[tuple[str, str]], model: Bundles, tokens: Tokens, of_tags: Floats
+) -> list[str]:
+    """The most probable of these values (UPOS and XPOS, or UPOS and rule) for each word, given its
+    UPOS (N, T)."""
+    best, chances = model.best(tokens, of_tags)
+    return [
+        values[k][1] if chance > 0 else UNKNOWN
+        for k, chance in zip(best.tolist(), chances.tolist())
+    ]
+
+
+def _soft_tags(learnt: TaggerState, tokens: Tokens, marginals: Floats) -> SoftTags:
     """The probabilities of all words' tags, from their marginals (N, T), and of their features."""
     parts = named_parts(learnt.bundles, values_of)
     names = [part for part in parts if " " not in part]  # not UPOS and FEATS as a whole
@@ -327,7 +371,7 @@ def _soft(learnt: TaggerState, tokens: Tokens, marginals: Floats) -> SoftTags:
 
 
 def _with_soft(tagged: Tagged, soft: SoftTags) -> Tagged:
-    """The sentence with what the tagger thinks of its words, unless all of their tags were given."""
+    """The sentence with the probabilities of its words' tags, unless all of these were given."""
     sentence, chances, n_given = tagged
     if n_given == len(sentence):
         return tagged
@@ -347,20 +391,22 @@ def _marginals(
     few words."""
     number = {tag: k for k, tag in enumerate(learnt.tags)}
     given = np.array([number.get(tag, FREE) for tag in tags], np.int64)
-    said = said_of(learnt, words, tokens, given)
+    output = tagger_output(learnt, words, tokens, given)
     if learnt.text is None:
-        return said.marginals
-    return Retagger.load().retagged(learnt.text, words, said, given == FREE)
+        return output.marginals
+    return Retagger.load().corrected_marginals(learnt.text, words, output, given == FREE)
 
 
-def said_of(learnt: TaggerState, words: WordTypes, tokens: Tokens, given: Ints) -> Said:
+def tagger_output(
+    learnt: TaggerState, words: WordTypes, tokens: Tokens, given: Ints
+) -> TaggerOutput:
     """What the random fields say of words, some of whose tags are given (N,); others are FREE."""
     before = learnt.first.marginals(learnt.first.scores(tokens), words.first, given)
     means = learnt.means.plus(TypeMeans.of(words, before))
     marginals = learnt.second.marginals(
-        learnt.second.scores(means.seen(tokens, words)), words.first, given
+        learnt.second.scores(means.with_means(tokens, words)), words.first, given
     )
-    return Said(learnt.tags, learnt.n_words, marginals, means)
+    return TaggerOutput(learnt.tags, learnt.n_words, marginals, means)
 
 
 def universal_tags(sentence: Sentence) -> Sequence[str]:
@@ -378,22 +424,27 @@ class _TaggingText:
     def __init__(self, sentences: Sequence[Sentence], listing: TagList | None = None) -> None:
         self.words = WordTypes.of(sentence.forms for sentence in sentences)
         tags = [tag for sentence in sentences for tag in universal_tags(sentence)]
-        feats, xpos, lemmas = (
-            [value for s in sentences for value in (getattr(s, name) or (UNKNOWN,) * len(s))]
-            for name in ("feats", "xpos", "lemmas")
-        )
-        lemmas = list(map(nfc, lemmas))
+        feats: list[str] = []
+        xpos: list[str] = []
+        lemmas: list[str] = []
+        for sentence in sentences:
+            none = (UNKNOWN,) * len(sentence)
+            feats += sentence.feats or none
+            xpos += sentence.xpos or none
+            lemmas += [nfc(lemma) for lemma in sentence.lemmas or none]
         forms = [self.words.forms[k] for k in self.words.types.tolist()]
         self.is_given = np.array([tag != UNKNOWN for tag in tags], np.bool_)
         self.bundle_of_words = list(zip(tags, feats))
         if listing is not None:
-            tags, self.bundle_of_words = listing.filled(forms, tags, feats)
+            tags, self.bundle_of_words = listing.filled_tags(forms, tags, feats)
         self.tag_of_words = tags
         self.tags = sorted({*tags} - {UNKNOWN})
         bundles = {pair for pair in self.bundle_of_words if pair[0] != UNKNOWN}
-        self.bundles = sorted(
-            bundles | {(tag, UNKNOWN) for tag in {*self.tags} - {tag for tag, _ in bundles}}
-        )
+        tags_with_bundles = {tag for tag, _ in bundles}
+        for tag in self.tags:
+            if tag not in tags_with_bundles:
+                bundles.add((tag, UNKNOWN))
+        self.bundles = sorted(bundles)
         xpos_pairs = [(tag if x != UNKNOWN else UNKNOWN, x) for tag, x in zip(tags, xpos)]
         self.xpos = sorted({pair for pair in xpos_pairs if pair[0] != UNKNOWN})
         words = [
@@ -411,7 +462,7 @@ class _TaggingText:
         self.numbers_of_rules = _numbers(rules, self.rules)
 
 
-def _others(
+def _unlisted_sentences(
     text: Iterable[tuple[str, ...]], listing: TagList, chosen: list[tuple[str, ...]]
 ) -> Iterator[tuple[str, ...]]:
     """The sentences that are not learnt from by the list; the others are added to `chosen`."""
@@ -425,8 +476,8 @@ def _others(
             yield forms
 
 
-def _numbers(values: Sequence[object], known: Sequence[object]) -> Ints:
-    number = {value: k for k, value in enumerate(known)}
+def _numbers(values: Sequence[object], labels: Sequence[object]) -> Ints:
+    number = {value: k for k, value in enumerate(labels)}
     return np.array([number.get(value, FREE) for value in values], np.int64)
 
 
@@ -434,14 +485,14 @@ def _first_pass(tokens: Tokens, gold: Ints, n_tags: int) -> tuple[Crf, Floats]:
     """A random field, and marginals (N, T) of the tagged text from others that have not seen the
     sentence."""
     n_sentences = len(tokens.first) - 1
-    known, features = seen_with(tokens, gold, n_tags)
+    entries, features = weighted_features(tokens, gold, n_tags)
     marginals = np.full((len(gold), n_tags), 1 / n_tags)
     fields = []
     fold_of = np.arange(n_sentences) % FOLDS
     for fold in range(min(FOLDS, n_sentences)):
         held = fold_of == fold
-        part, own = _part(tokens, ~held if n_sentences > 1 else held)
-        loss = Likelihood(part, gold[own], n_tags, known, features)
+        part, words = _part(tokens, ~held if n_sentences > 1 else held)
+        loss = Likelihood(part, gold[words], n_tags, entries, features)
         fields.append(Crf.minimum(loss, 0.1, ITERATIONS[0]))
         part, others = _part(tokens, held)
         marginals[others] = fields[-1].marginals(fields[-1].scores(part), part.first)
@@ -457,38 +508,36 @@ def _part(tokens: Tokens, of_sentences: NDArray[np.bool_]) -> tuple[Tokens, Ints
 
 def _with_bundles(tokens: Tokens, bundles: Iterable[tuple[str, str]]) -> Tokens:
     """The tokens with their UPOS and FEATS as a feature, for XPOS and lemmas."""
-    known: dict[tuple[str, str], int] = {}
-    uses = np.array([known.setdefault(each, len(known)) for each in bundles], np.int64)
-    codes = np.array([text_code(f"bundle={tag} {feats}") for tag, feats in known], np.uint64)
+    numbers: dict[tuple[str, str], int] = {}
+    uses = np.array([numbers.setdefault(each, len(numbers)) for each in bundles], np.int64)
+    codes = np.array([text_code(f"bundle={tag} {feats}") for tag, feats in numbers], np.uint64)
     return with_items(tokens, Items(np.arange(len(codes) + 1), codes), uses[:, None])
 
 
-def _filled(
-    sentence: Sentence,
-    lemmas: Mapping[str, str],
-    bundles: Sequence[tuple[str, str]],
-    xpos: Sequence[str],
-    rules: Sequence[str],
-    chances: Sequence[float],
-    retag: bool,
+def _fill(
+    sentence: Sentence, lemmas_seen: Mapping[str, str], tags: WordTags, retag: bool
 ) -> Tagged:
-    """The sentence with the tags found for words that have none, or for all."""
-    columns = (sentence.lemmas, universal_tags(sentence), sentence.xpos, sentence.feats)
-    old = lemma, upos, own_xpos, own_feats = [
-        list(c or (UNKNOWN,) * len(sentence)) for c in columns
-    ]
-    found: list[float | None] = list(chances)
+    """The sentence with the tagger's tags for words that have none, or for all."""
+    none = (UNKNOWN,) * len(sentence)
+    lemmas, upos = list(sentence.lemmas or none), list(universal_tags(sentence) or none)
+    xpos, feats = list(sentence.xpos or none), list(sentence.feats or none)
+    tag_chances: list[float | None] = list(tags.chances)
     n_given = 0
-    for k, (tag, feats) in enumerate(bundles):
+    for k, (tag, feats_of_tag) in enumerate(tags.bundles):
         if not retag and upos[k] != UNKNOWN:
-            found[k] = None
+            tag_chances[k] = None
             n_given += 1
         else:
             upos[k] = tag
-            own_feats[k] = feats if retag or own_feats[k] == UNKNOWN else own_feats[k]
-            own_xpos[k] = xpos[k] if retag or own_xpos[k] == UNKNOWN else own_xpos[k]
-        if lemmas and (retag or lemma[k] == UNKNOWN):
+            if retag or feats[k] == UNKNOWN:
+                feats[k] = feats_of_tag
+            if retag or xpos[k] == UNKNOWN:
+                xpos[k] = tags.xpos[k]
+        if lemmas_seen and (retag or lemmas[k] == UNKNOWN):
             form = nfc(sentence.forms[k])
-            known = lemmas.get(key_of(form, upos[k], own_feats[k]))
-            lemma[k] = as_in(applied(rules[k], form) if known is None else known, sentence.forms[k])
-    return Tagged(with_columns(sentence, *map(tuple, old)), found, n_given)
+            lemma = lemmas_seen.get(key_of(form, upos[k], feats[k]))
+            if lemma is None:
+                lemma = apply_rule(tags.rules[k], form)
+            lemmas[k] = as_in(lemma, sentence.forms[k])
+    filled = with_columns(sentence, tuple(lemmas), tuple(upos), tuple(xpos), tuple(feats))
+    return Tagged(filled, tag_chances, n_given)

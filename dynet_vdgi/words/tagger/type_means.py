@@ -7,7 +7,8 @@ neighbours'.
 
 >>> import numpy as np
 >>> words = WordTypes.of([["to", "fish"], ["Fish", "swim"]])
->>> means = TypeMeans.of(words, np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]))  # nouns, others
+>>> marginals = np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])  # of nouns, of others
+>>> means = TypeMeans.of(words, marginals)
 >>> means.of_words(words)[words.lower_forms.index("fish")].tolist()
 [0.75, 0.25]
 
@@ -26,8 +27,8 @@ from numpy.typing import NDArray
 from dynet_vdgi.errors import ModelError
 from dynet_vdgi.features.hashing import text_code
 from dynet_vdgi.system.array_types import Codes, Floats
-from dynet_vdgi.words.tagger.crf import Items, Tokens, checked
-from dynet_vdgi.words.tagger.spelling import WordTypes, around, with_items
+from dynet_vdgi.words.tagger.crf import Items, Tokens, checked_array
+from dynet_vdgi.words.tagger.spelling import WordTypes, types_around, with_items
 
 MEANS_OFFSETS = (0, -1, 1)
 """The words whose means a word sees."""
@@ -64,9 +65,9 @@ class TypeMeans:
         """Those of both texts together."""
         keys, place = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         sums, counts = np.zeros((len(keys), self.sums.shape[1])), np.zeros(len(keys))
-        for each, its in ((self, place[: len(self.keys)]), (other, place[len(self.keys) :])):
-            sums[its] += each.sums
-            counts[its] += each.counts
+        for each, places in ((self, place[: len(self.keys)]), (other, place[len(self.keys) :])):
+            sums[places] += each.sums
+            counts[places] += each.counts
         return TypeMeans(keys, sums, counts)
 
     def of_words(self, words: WordTypes) -> Floats:
@@ -85,11 +86,11 @@ class TypeMeans:
         means[self.keys[place] != codes] = 0.0
         return means
 
-    def seen(self, tokens: Tokens, words: WordTypes) -> Tokens:
+    def with_means(self, tokens: Tokens, words: WordTypes) -> Tokens:
         """The tokens of these words, all of which have means, with features of means."""
         items = items_of_means(self.of_words(words))
         n_offsets = len(MEANS_OFFSETS)
-        types = around(words.lower[words.types], words.first, MEANS_OFFSETS)
+        types = types_around(words.lower[words.types], words.first, MEANS_OFFSETS)
         return with_items(tokens, items, types * n_offsets + np.arange(n_offsets))
 
     def arrays(self, prefix: str) -> dict[str, NDArray[Any]]:
@@ -106,14 +107,19 @@ class TypeMeans:
     ) -> TypeMeans:
         """The means in these arrays; others are ignored. Raises: ModelError, they do not fit
         together."""
-        keys = checked(arrays, prefix + "keys", "u8", (None,), what)
-        sums = checked(arrays, prefix + "sums", "f4", (len(keys), n_tags), what)
-        counts = checked(arrays, prefix + "counts", "f4", (len(keys),), what)
+        keys = checked_array(arrays, prefix + "keys", "u8", (None,), what)
+        sums = checked_array(arrays, prefix + "sums", "f4", (len(keys), n_tags), what)
+        counts = checked_array(arrays, prefix + "counts", "f4", (len(keys),), what)
         if not (keys[1:] > keys[:-1]).all() or not (counts > 0).all() or not (sums >= 0).all():
             raise ModelError(f"no {what}: {prefix}keys do not ascend, or a number is not positive")
         if not (sums <= 1.01 * counts[:, None]).all():  # they are sums of rounded probabilities
             raise ModelError(f"no {what}: {prefix}sums have a mean above 1")
         return cls(keys, sums.astype(np.float64), counts.astype(np.float64))
+
+
+def _numbered_codes(name: str, count: int) -> Codes:
+    """The codes (count,) of `name=0`, `name=1` and so on."""
+    return np.array([text_code(f"{name}={number}") for number in range(count)], np.uint64)
 
 
 def items_of_means(means: Floats) -> Items:
@@ -127,12 +133,9 @@ def items_of_means(means: Floats) -> Items:
     codes = np.zeros((n, len(MEANS_OFFSETS), 4), np.uint64)
     there = np.zeros((n, 4), np.bool_)
     for k, offset in enumerate(MEANS_OFFSETS):
-        of_best, of_bin, of_others = (
-            np.array([text_code(f"{offset}:{name}={tag}") for tag in range(count)], np.uint64)
-            for name, count in (("best", n_tags), ("bin", n_tags * BINS), ("other", n_tags))
-        )
-        codes[:, k, 0] = of_best[ranked[:, 0]]
-        codes[:, k, 1] = of_bin[ranked[:, 0] * BINS + bins]
+        of_others = _numbered_codes(f"{offset}:other", n_tags)
+        codes[:, k, 0] = _numbered_codes(f"{offset}:best", n_tags)[ranked[:, 0]]
+        codes[:, k, 1] = _numbered_codes(f"{offset}:bin", n_tags * BINS)[ranked[:, 0] * BINS + bins]
         for j in range(1, min(3, n_tags)):
             codes[:, k, j + 1] = of_others[ranked[:, j]]
             there[:, j + 1] = value[:, j] > LEAST_PROBABILITY

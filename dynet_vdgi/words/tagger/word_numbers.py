@@ -5,6 +5,14 @@ No number tells a letter, so a network that reads them can learn from one langua
 (`retagger`). Types are lower-cased forms. A word's neighbours are those of its sentence with no
 punctuation between.
 
+Of another word, "walks" shares the last letter, the last two and three, the first two and three
+with "talks" or "walked", and its stem with none:
+
+>>> words = CountedWords.of(WordTypes.of([["walks", "talks", "walked"]]))
+>>> ones = np.ones((len(words.number), 1))  # to count the words that are alike
+>>> words.sums_over_alike(np.array([words.number["walks"]]), ones)[0, :, 0].tolist()
+[1.0, 1.0, 1.0, 1.0, 1.0, 0.0]
+
 Letters: V types, the first of which stands for no word; N words; S sentences.
 """
 
@@ -38,20 +46,30 @@ SIDES = 1, 2, 3, 2, 3, 0
 two, the stem."""
 
 
-def spelt(form: str) -> tuple[bool, ...]:
+def spelling_flags(form: str) -> tuple[bool, ...]:
     """Whether a lower-cased form is punctuation; has a digit, only digits, a hyphen inside, an
     apostrophe, something other than letters; has two equal halves; begins with a letter that has
     no case.
 
-    >>> [k for k, is_so in enumerate(spelt("mid-1990s")) if is_so]
+    >>> [k for k, is_so in enumerate(spelling_flags("mid-1990s")) if is_so]
     [1, 3, 5]
     """
     half, first = len(form) // 2, form[:1]
     return (
-        form == "" or is_mark(form), any(map(str.isdigit, form)), form.isdigit(), "-" in form[1:-1],
-        "'" in form or "’" in form, not form.isalpha(), len(form) > 3 and form[:half] == form[half:],
+        form == "" or is_mark(form),
+        any(letter.isdigit() for letter in form),
+        form.isdigit(),
+        "-" in form[1:-1],
+        "'" in form or "’" in form,
+        not form.isalpha(),
+        len(form) > 3 and form[:half] == form[half:],
         first.isalpha() and first == first.upper(),
-    )  # fmt: skip
+    )
+
+
+def stem_of(form: str) -> str:
+    """A form without its last two letters; three at least."""
+    return form[: max(3, len(form) - 2)]
 
 
 def cases_of(words: WordTypes) -> Flags:
@@ -68,7 +86,7 @@ class CountedWords:
 
     number: dict[str, int]  # of types; "" is 0
     codes: Codes  # (V,): of `hashing.text_code`
-    spelling: Flags  # (V, 8): `spelt`
+    spelling: Flags  # (V, 8): `spelling_flags`
     lengths: Ints  # (V,)
     sides: Ints  # (V, SIDES): equal where letters are
     types: Ints  # (N,)
@@ -76,21 +94,25 @@ class CountedWords:
     first: Ints  # (S + 1,)
 
     @classmethod
-    def of(cls, words: WordTypes, known: Mapping[str, int] = {}) -> CountedWords:
-        """The words of a text; types that are known are not described again."""
-        forms = [form for form in ("", *words.lower_forms[1:]) if form not in known]
-        number = {**known, **{form: k for k, form in enumerate(forms, len(known))}}
+    def of(cls, words: WordTypes, earlier: Mapping[str, int] = {}) -> CountedWords:
+        """The words of a text; types of an `earlier` text are not described again."""
+        forms = [form for form in ("", *words.lower_forms[1:]) if form not in earlier]
+        number = {**earlier, **{form: k for k, form in enumerate(forms, len(earlier))}}
         of_lower = np.array([number[form] for form in words.lower_forms], np.int64)
         sides = [
-            [*map(hash, (f[-1:], f[-2:], f[-3:], f[:2], f[:3], f[: max(3, len(f) - 2)]))]
+            [hash(letters) for letters in (f[-1:], f[-2:], f[-3:], f[:2], f[:3], stem_of(f))]
             for f in forms
         ]
         return cls(
-            number, np.array([text_code(form) for form in forms], np.uint64),
-            np.array([spelt(form) for form in forms], np.bool_).reshape(-1, 8),
-            np.array([len(form) for form in forms], np.int64), np.array(sides, np.int64).reshape(-1, len(SIDES)),
-            of_lower[words.lower][words.types], cases_of(words), words.first,
-        )  # fmt: skip
+            number=number,
+            codes=np.array([text_code(form) for form in forms], np.uint64),
+            spelling=np.array([spelling_flags(form) for form in forms], np.bool_).reshape(-1, 8),
+            lengths=np.array([len(form) for form in forms], np.int64),
+            sides=np.array(sides, np.int64).reshape(-1, len(SIDES)),
+            types=of_lower[words.lower][words.types],
+            cases=cases_of(words),
+            first=words.first,
+        )
 
     def plus(self, words: WordTypes) -> CountedWords:
         """This text and other words, as `of` counts them together."""
@@ -101,37 +123,37 @@ class CountedWords:
             new.number, **both, first=np.append(self.first, self.first[-1] + new.first[1:])
         )
 
-    def alike(self, types: Ints, values: Floats) -> Floats:
+    def sums_over_alike(self, types: Ints, values: Floats) -> Floats:
         """The sums (X, SIDES, C) of the values (V, C) of other words' types that are like each of
         these (X,)."""
-        found = np.zeros((len(types), len(SIDES), values.shape[1]))
+        totals = np.zeros((len(types), len(SIDES), values.shape[1]))
         for k, size in enumerate(SIDES):
-            own = self.sides[:, k]
-            wanted, place = np.unique(own[types], return_inverse=True)
-            at = np.minimum(np.searchsorted(wanted, own), len(wanted) - 1)
-            is_member = (wanted[at] == own) & (self.lengths > size) & ~self.spelling[:, 0]
+            letters = self.sides[:, k]
+            wanted, place = np.unique(letters[types], return_inverse=True)
+            at = np.minimum(np.searchsorted(wanted, letters), len(wanted) - 1)
+            is_member = (wanted[at] == letters) & (self.lengths > size) & ~self.spelling[:, 0]
             members = np.flatnonzero(is_member)
             members = members[np.argsort(at[members], kind="stable")]
             groups = np.flatnonzero(np.diff(at[members], prepend=-1))
             sums = np.zeros((len(wanted), values.shape[1]))
             if len(groups):  # np.add.at takes several times as long
                 sums[at[members[groups]]] = np.add.reduceat(values[members], groups)
-            found[:, k] = sums[place] - values[types] * is_member[types, None]
-        return found
+            totals[:, k] = sums[place] - values[types] * is_member[types, None]
+        return totals
 
     @cached_property
     def of_text(self) -> Floats32:
         """The numbers (N_OF_TEXT,) of the text: means over words and over types, deviations, how
         many there are."""
         count = np.bincount(self.types, minlength=len(self.number)) * ~self.spelling[:, 0]
-        count, found = count[count > 0], self.numbers[count > 0]
+        count, numbers = count[count > 0], self.numbers[count > 0]
         total = count.sum()
         if not total:
             return np.zeros(N_OF_TEXT, np.float32)
         sizes = np.array([len(count) / total, np.log(total) / 5])
-        return np.concatenate([count @ found / total, found.mean(0), found.std(0), sizes]).astype(
-            np.float32
-        )
+        return np.concatenate(
+            [count @ numbers / total, numbers.mean(0), numbers.std(0), sizes]
+        ).astype(np.float32)
 
     @cached_property
     def numbers(self) -> Floats32:
@@ -174,12 +196,17 @@ class CountedWords:
         length, is_word = self.lengths, ~self.spelling[:, 0]
         columns = [
             log_f / 3 + 2, c == 1, c == 2, np.log(c) / 3,
-            length / 8, (length - length[types].sum() / total) / 3, length == 1, length == 2, length == 3,
-            sums(capital & ~starts) / (inside + 0.5), inside > 0, sums(capital & starts) / c, sums(upper) / c,
+            length / 8, (length - length[types].sum() / total) / 3,
+            length == 1, length == 2, length == 3,
+            sums(capital & ~starts) / (inside + 0.5), inside > 0,
+            sums(capital & starts) / c, sums(upper) / c,
             *self.spelling.T[1:],
-            first / c, last / c, sums(~ends & ~precedes) / c, sums(~starts & ~follows) / c, sums(left == types) / c,
-            np.log((first + 1) / (last + 1)), lefts - np.log(c), rights - np.log(c), lefts / 3, rights / 3,
-            sums(log_f[left]) / c / 3 + 2, sums(log_f[right]) / c / 3 + 2, distinct(sentence, len(self.first)) / c,
+            first / c, last / c,
+            sums(~ends & ~precedes) / c, sums(~starts & ~follows) / c, sums(left == types) / c,
+            np.log((first + 1) / (last + 1)),
+            lefts - np.log(c), rights - np.log(c), lefts / 3, rights / 3,
+            sums(log_f[left]) / c / 3 + 2, sums(log_f[right]) / c / 3 + 2,
+            distinct(sentence, len(self.first)) / c,
             *in_bands[0], *in_bands[1],
         ]  # fmt: skip
         return np.ascontiguousarray((np.array(columns, np.float32) * is_word).T)

@@ -51,7 +51,7 @@ class Window(NamedTuple):
     ends: Numbers  # last symbol of the chunk
 
 
-class KnownWeights(NamedTuple):
+class WeightLookup(NamedTuple):
     """Weights of features, and where features are found: `table` and `shift` of
     `words.tagger.chain.find`."""
 
@@ -89,9 +89,11 @@ def fill_window(w: Window) -> None:
 @compiled
 def sort_of(kind: int) -> Any:
     """0: white space or an edge, 1: a letter or mark, 2: a number, 3: anything else."""
-    return np.uint64(
-        0 if kind <= WHITE else 1 if kind <= LAST_LETTER else 2 if kind == NUMBER else 3
-    )
+    if kind <= WHITE:
+        return np.uint64(0)
+    if kind <= LAST_LETTER:
+        return np.uint64(1)
+    return np.uint64(2 if kind == NUMBER else 3)
 
 
 @compiled
@@ -239,29 +241,29 @@ def all_keys(w: Window, units: Numbers, first: Ints, keys: Codes) -> None:
 
 
 @compiled
-def add_found(keys: Codes, n: int, known: KnownWeights, places: Numbers, row: Floats) -> None:
+def add_weights(keys: Codes, n: int, lookup: WeightLookup, places: Numbers, row: Floats) -> None:
     """Adds the weights of the first n features to a row (L,), as far as they have any.
 
     First looks where they may be, because the processor then fetches many places at a time.
     """
-    shift, mask = np.uint64(known.shift), len(known.table) - 1
+    shift, mask = np.uint64(lookup.shift), len(lookup.table) - 1
     for k in range(n):
-        places[k] = known.table[np.int64(keys[k] >> shift)]
+        places[k] = lookup.table[np.int64(keys[k] >> shift)]
     for k in range(n):
         f, place = places[k] - 1, np.int64(keys[k] >> shift)
-        while f >= 0 and known.keys[f] != keys[k]:
+        while f >= 0 and lookup.keys[f] != keys[k]:
             place = (place + 1) & mask
-            f = known.table[place] - 1
+            f = lookup.table[place] - 1
         if f >= 0:
             for t in range(len(row)):
-                row[t] += known.weights[f, t]
+                row[t] += lookup.weights[f, t]
 
 
 @compiled
 def all_scores(
     w: Window,
     symbols: Symbols,
-    known: KnownWeights,
+    lookup: WeightLookup,
     singles: Floats,
     keys: Codes,
     places: Numbers,
@@ -278,15 +280,15 @@ def all_scores(
         for number in range(len(symbols.distinct)):
             i = symbols.distinct[number]
             keys[0], keys[1] = single_key(d, w.codes[i], 0), single_key(d, w.kinds[i], 1)
-            add_found(keys, 2, known, places, singles[d + LEFT, number])
+            add_weights(keys, 2, lookup, places, singles[d + LEFT, number])
     for u in range(len(symbols.units)):
         i = symbols.units[u]
         row = scores[u]
         for d in range(-LEFT, RIGHT + 1):
-            its = singles[d + LEFT, symbols.ids[i + d]]
+            of_symbol = singles[d + LEFT, symbols.ids[i + d]]
             for t in range(len(row)):
-                row[t] += its[t]
-        add_found(keys, fill_keys(w, i, keys), known, places, row)
+                row[t] += of_symbol[t]
+        add_weights(keys, fill_keys(w, i, keys), lookup, places, row)
 
 
 KEYS = Kernel(all_keys, "the tokeniser")
@@ -315,11 +317,11 @@ def keys_of(symbols: Symbols) -> tuple[Ints, Codes]:
     return first, keys[: first[-1]]
 
 
-def scores_of(symbols: Symbols, known: KnownWeights) -> Floats:
+def scores_of(symbols: Symbols, lookup: WeightLookup) -> Floats:
     """The sums (U, L) of the weights of each unit's features."""
-    n_labels = known.weights.shape[1]
+    n_labels = lookup.weights.shape[1]
     singles = np.zeros((LEFT + RIGHT + 1, len(symbols.distinct), n_labels))
     scores = np.zeros((len(symbols.units), n_labels))
     keys, places = np.zeros(MOST_FEATURES, np.uint64), np.zeros(MOST_FEATURES, np.int32)
-    SCORES(window(symbols), symbols, known, singles, keys, places, scores, work=work_of(symbols))
+    SCORES(window(symbols), symbols, lookup, singles, keys, places, scores, work=work_of(symbols))
     return scores

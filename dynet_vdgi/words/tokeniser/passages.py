@@ -31,11 +31,16 @@ def passages(text: str) -> Iterator[tuple[int, str, bool]]:
     gap = GAP.match(text)
     n_gap = gap.end() if gap else 0
     while start < len(text):
-        at, latest, found = max(start, n_gap) + PASSAGE, max(start, n_gap) + 2 * PASSAGE, None
-        for border in _BORDERS:
-            found = found or border.search(text, at, latest)
-        end = len(text) if at >= len(text) else found.end() if found else latest
+        earliest = max(start, n_gap) + PASSAGE
+        latest = earliest + PASSAGE
+        border = None
+        for pattern in _BORDERS:
+            border = border or pattern.search(text, earliest, latest)
+        if earliest >= len(text):
+            end = len(text)
+        else:
+            end = border.end() if border else latest
         if after := GAP.match(text, end):
             end = after.end()
         yield start, text[start:end], is_paragraph
-        start, is_paragraph = end, found is not None and found.re is _BORDERS[0]
+        start, is_paragraph = end, border is not None and border.re is _BORDERS[0]

@@ -4,6 +4,13 @@ treebanks.
 A hundred sentences rarely have every bracket and quotation mark that the next text has. That these
 are tokens of their own need not be learnt from each language, unlike what an apostrophe, a hyphen
 or a full stop is.
+
+A text without any mark but full stops gets sentences with all the others:
+
+>>> tokens = tuple([Token(3 * k, 3 * k + 2, ("ab",)) for k in range(3)])
+>>> document = Document("ab ab ab", (TokenisedSentence(tokens),))
+>>> [one.text for one in invented_documents([document])][:4]
+['ab (ab) ab.', '(ab) ab ab.', 'ab ab (ab ab), ab.', 'ab [ab] ab.']
 """
 
 from __future__ import annotations
@@ -32,7 +39,7 @@ RARE_OCCURRENCES = 10
 """A mark that the treebank has less often is shown in invented sentences, too."""
 
 
-def invented(documents: Sequence[Document]) -> list[Document]:
+def invented_documents(documents: Sequence[Document]) -> list[Document]:
     """Documents of one sentence each, of the treebank's words and marks that are rare in it.
 
     None where less than half of the tokens are followed by a space, because marks are written
@@ -42,11 +49,11 @@ def invented(documents: Sequence[Document]) -> list[Document]:
     for document in documents:
         marks.update(document.text)
         for sentence in document.sentences:
-            for start, end, its in sentence.tokens:
+            for start, end, words_of_token in sentence.tokens:
                 n_spaces += document.text[end : end + 1].isspace()
                 n_tokens += 1
                 form = document.text[start:end]
-                if len(its) > 1:
+                if len(words_of_token) > 1:
                     multiword.add(form.lower())
                 elif end - start > 1 and not _NO_LETTER.search(form):
                     words.append(form)
@@ -55,15 +62,23 @@ def invented(documents: Sequence[Document]) -> list[Document]:
         return []
     rng = random.Random(1)
     made = []
-    for pair, pattern in ((pair, pattern) for pair, patterns in _FORMS for pattern in patterns):
+    for pair, patterns in _FORMS:
         if min(marks[mark] for mark in pair) < RARE_OCCURRENCES:
-            tokens, text = [], ""
-            for c in pattern:
-                piece = {"O": pair[0], "C": pair[-1]}.get(c) or (
-                    rng.choice(words) if c == "w" else c
-                )
-                if piece != " ":
-                    tokens.append(Token(len(text), len(text) + len(piece), (piece,)))
-                text += piece
-            made.append(Document(text, (TokenisedSentence(tuple(tokens), True),)))
+            made += [_invented_document(pattern, pair, words, rng) for pattern in patterns]
     return made
+
+
+def _invented_document(
+    pattern: str, pair: str, words: Sequence[str], rng: random.Random
+) -> Document:
+    """A sentence of this pattern of `_FORMS` with these marks and random words."""
+    tokens, text = [], ""
+    for letter in pattern:
+        if letter == "w":
+            piece = rng.choice(words)
+        else:
+            piece = {"O": pair[0], "C": pair[-1]}.get(letter, letter)
+        if piece != " ":
+            tokens.append(Token(len(text), len(text) + len(piece), (piece,)))
+        text += piece
+    return Document(text, (TokenisedSentence(tuple(tokens), True),))

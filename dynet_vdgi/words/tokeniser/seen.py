@@ -1,10 +1,16 @@
-"""What the tokeniser sees of a text: letters in the form NFC, and no format characters.
+r"""What the tokeniser sees of a text: letters in the form NFC, and no format characters.
 
 A format character, such as a soft hyphen, a zero-width space or a mark of direction, is left out,
 so it never begins or makes a word, but stays with what is before it; after white space it counts as
 white space. It is seen if it mostly begins words in the text learnt from; and between two letters,
 if the text has it often, such as the zero-width non-joiner in Persian, but no word ends before it
 then.
+
+In "so", a soft hyphen, "ft", and e with an accent of its own, six characters are seen:
+
+>>> seen = Seen.of("so\u00adft e\u0301")
+>>> seen.text, seen.starts.tolist(), seen.ends.tolist()
+('soft é', [0, 1, 3, 4, 5, 6], [1, 3, 4, 5, 6, 8])
 """
 
 from __future__ import annotations
@@ -39,7 +45,7 @@ NONE: frozenset[str] = frozenset()
 
 
 class Seen(NamedTuple):
-    """The text that is seen, n characters, and the stretches of the original that they stand for."""
+    """The text that is seen, n characters, and which stretch of the original each stands for."""
 
     text: str
     starts: Ints  # (n,)
@@ -47,36 +53,36 @@ class Seen(NamedTuple):
     joined: NDArray[np.bool_]  # (n,): no word ends with it
 
     @classmethod
-    def of(cls, text: str, own: Set[str] = NONE, known: Set[str] = NONE) -> Seen:
+    def of(cls, text: str, letter_like: Set[str] = NONE, between_letters: Set[str] = NONE) -> Seen:
         """What is seen of a text.
 
-        own: format characters that are seen everywhere, as letters are. known: others, seen between
-        letters.
+        letter_like: format characters that are seen everywhere, as letters are. between_letters:
+        others, seen between letters only.
         """
-        joined, kept = np.zeros(len(text), np.bool_), np.ones(len(text), np.bool_)
-        for found in FORMAT.finditer(text):
-            place = found.start()
-            if found[0] in own:
+        joined, is_seen = np.zeros(len(text), np.bool_), np.ones(len(text), np.bool_)
+        for match in FORMAT.finditer(text):
+            place = match.start()
+            if match[0] in letter_like:
                 continue
             before, after = text[place - 1 : place], text[place + 1 : place + 2]
-            if found[0] in known and _kind(before) in "LM" and _kind(after) in "LM":
+            if match[0] in between_letters and _kind(before) in "LM" and _kind(after) in "LM":
                 joined[place - 1] = True
                 continue
-            if found[0] == JOINER and _kind(after) in "LMS":
+            if match[0] == JOINER and _kind(after) in "LMS":
                 last = place - 1
-                while last >= 0 and not kept[last]:
+                while last >= 0 and not is_seen[last]:
                     last -= 1
                 if last >= 0 and not SPACES.match(text[last]):
                     joined[last] = True
-            kept[place] = False
-        starts = np.flatnonzero(kept)
+            is_seen[place] = False
+        starts = np.flatnonzero(is_seen)
         ends = np.append(starts[1:], len(text))
         if len(starts) < len(text):
             text, joined = "".join([text[place] for place in starts.tolist()]), joined[starts]
         seen = cls(text, starts, ends[: len(starts)], joined)
-        return seen if unicodedata.is_normalized("NFC", text) else seen._composed()
+        return seen if unicodedata.is_normalized("NFC", text) else seen._compose()
 
-    def _composed(self) -> Seen:
+    def _compose(self) -> Seen:
         """With all characters in the form NFC."""
         points = np.frombuffer(self.text.encode("utf-32-le", "surrogatepass"), np.uint32)
         distinct, numbers = np.unique(points, return_inverse=True)
@@ -103,8 +109,10 @@ class Seen(NamedTuple):
             done = end
         pieces.append(self.text[done:])
         parts.append((self.starts[done:], self.ends[done:], self.joined[done:]))
-        starts, ends, joined = map(np.concatenate, zip(*parts))
-        return Seen("".join(pieces), starts, ends, joined)
+        starts, ends, joined = zip(*parts)
+        return Seen(
+            "".join(pieces), np.concatenate(starts), np.concatenate(ends), np.concatenate(joined)
+        )
 
 
 def is_plain(text: str) -> bool:
@@ -120,29 +128,28 @@ def formats_of(documents: Sequence[Document]) -> tuple[frozenset[str], frozenset
         n_all.update(FORMAT.findall(document.text))
         for sentence in document.sentences:
             for token in sentence.tokens:
-                own = (document.text[token.start : token.end],)
-                words = token.words if len(token.words) > 1 else own
+                whole = (document.text[token.start : token.end],)
+                words = token.words if len(token.words) > 1 else whole
                 n_begin.update(word[0] for word in words if FORMAT.match(word))
     begin = frozenset(letter for letter, n in n_begin.items() if 2 * n >= n_all[letter])
     return begin, frozenset(letter for letter, n in n_all.items() if n >= LEAST_OCCURRENCES) - begin
 
 
-def seen_document(document: Document, own: Set[str], known: Set[str]) -> Document:
+def seen_document(document: Document, letter_like: Set[str], between_letters: Set[str]) -> Document:
     """A document as it is seen, for learning."""
     if is_plain(document.text):
         return document
-    seen = Seen.of(document.text, own, known)
+    seen = Seen.of(document.text, letter_like, between_letters)
 
-    def tokens(its: Sequence[Token]) -> Iterator[Token]:
-        for token in its:
+    def tokens_seen(tokens: Sequence[Token]) -> Iterator[Token]:
+        for token in tokens:
             start, end = np.searchsorted(seen.starts, [token.start, token.end]).tolist()
-            words = tuple(
-                word for word in (Seen.of(word, own, known).text for word in token.words) if word
-            )
+            words = [Seen.of(word, letter_like, between_letters).text for word in token.words]
+            words = [word for word in words if word]
             if start < end:
-                yield Token(start, end, words or (seen.text[start:end],))
+                yield Token(start, end, tuple(words) or (seen.text[start:end],))
 
-    sentences = [s._replace(tokens=tuple(tokens(s.tokens))) for s in document.sentences]
+    sentences = [s._replace(tokens=tuple(tokens_seen(s.tokens))) for s in document.sentences]
     return Document(
         seen.text,
         tuple(s for s in sentences if s.tokens),

@@ -1,8 +1,13 @@
 """From a multiword token to its words, where these are not just pieces of it: du = de + le.
 
 A token and its words share a core, their longest common stretch; what surrounds it is rewritten: of
-`auquel = à + lequel` the core is `quel`, and the beginning `au` becomes `à|le`. A new token is rewritten
-at both ends as the known ones with the longest common beginning and the longest common ending were.
+`auquel = à + lequel` the core is `quel`, and the beginning `au` becomes `à|le`. A new token is
+rewritten at both ends as the known ones with the longest common beginning and the longest common
+ending were:
+
+>>> splitter = Splitter.fit([("auquel", ("à", "lequel"))])
+>>> splitter.split("auquel"), splitter.split("auquelle")
+(('à', 'lequel'), ('à', 'lequelle'))
 
 Whether a token is split at all, the tokeniser's CRF says, which sees the context. It says little of
 forms that it has never seen. For these a logistic regression looks at the endings and lengths of
@@ -64,26 +69,32 @@ class Splitter(Struct, frozen=True):
             if len(words) > MOST_WORDS or sum(map(len, words)) > MOST_LETTERS:
                 continue
             seen[form.lower()][tuple([word.lower() for word in words])] += 1
-        usual = {form: bool(found.most_common(1)[0][0]) for form, found in seen.items()}
-        splits = {
-            form: [words for words, _ in found.most_common() if words]
-            for form, found in seen.items()
-        }
-        known = {form: found[0] for form, found in splits.items() if found}
+        usual: dict[str, bool] = {}  # whether a form is split more often than not
+        usual_words: dict[str, tuple[str, ...]] = {}  # into which, where it is split
+        for form, counts in seen.items():
+            usual[form] = bool(counts.most_common(1)[0][0])
+            splits = [words for words, _ in counts.most_common() if words]
+            if splits:
+                usual_words[form] = splits[0]
         begins: dict[str, Counter[Rewriting]] = defaultdict(Counter)
         ends: dict[str, Counter[Rewriting]] = defaultdict(Counter)
-        for form, words in known.items():
+        for form, words in usual_words.items():
             begin, end = rewritings(form, GLUE.join(words))
             for n in range(begin[0], min(LONGEST_ENDING, len(form)) + 1):
                 begins[form[:n]][begin] += 1
             for n in range(end[0], min(LONGEST_ENDING, len(form)) + 1):
                 ends[form[len(form) - n :]][end] += 1
         splitter = cls(
-            known, _best(begins, slice(None, -1)), _best(ends, slice(1, None)), *_regression(usual)
+            usual_words,
+            _best(begins, slice(None, -1)),
+            _best(ends, slice(1, None)),
+            *_regression(usual),
         )
         if not splitter.weights:
             return splitter
-        others = [form for form in usual if form not in known and splitter.is_split(form, True)]
+        others = [
+            form for form in usual if form not in usual_words and splitter.is_split(form, True)
+        ]
         return replace(splitter, others=frozenset(others))
 
     def is_split(self, form: str, is_probable: bool) -> bool:
@@ -92,8 +103,12 @@ class Splitter(Struct, frozen=True):
         low = form.lower()
         if not self.weights or low in self.words or low in self.others:
             return is_probable
-        known = (share for share in map(self.shares.get, _endings(low)) if share is not None)
-        share = min(max(next(known, 0.0), 0.0), 1.0)  # a damaged file may say anything
+        share = 0.0
+        for ending in _endings(low):  # the longest first
+            if ending in self.shares:
+                share = self.shares[ending]
+                break
+        share = min(max(share, 0.0), 1.0)  # a damaged file may say anything
         score: float = sum(map(mul, self.weights, _evidence(low, share)))
         return score > (PROBABLE if is_probable else 0.0)
 
@@ -119,16 +134,20 @@ class Splitter(Struct, frozen=True):
         return words if is_sound else (form,)
 
 
-def _best(found: Mapping[str, Counter[Rewriting]], shorter: slice) -> dict[str, Rewriting]:
-    """The most frequent rewriting of each stretch, unless that of the next shorter one is the same."""
-    best = {stretch: counts.most_common(1)[0][0] for stretch, counts in found.items()}
+def _best(counts_of: Mapping[str, Counter[Rewriting]], shorter: slice) -> dict[str, Rewriting]:
+    """The most frequent rewriting of each stretch, unless the next shorter one has the same."""
+    best = {stretch: counts.most_common(1)[0][0] for stretch, counts in counts_of.items()}
     return {
         s: rewriting for s, rewriting in best.items() if not s or best.get(s[shorter]) != rewriting
     }
 
 
-def _longest(known: Mapping[str, Rewriting], stretches: Iterable[str]) -> Rewriting:
-    return next((known[stretch] for stretch in stretches if stretch in known), (0, ""))
+def _longest(rewriting_of: Mapping[str, Rewriting], stretches: Iterable[str]) -> Rewriting:
+    """The rewriting of the first stretch that has one; the one that changes nothing if none has."""
+    for stretch in stretches:
+        if stretch in rewriting_of:
+            return rewriting_of[stretch]
+    return 0, ""
 
 
 def _regression(is_split: Mapping[str, bool]) -> tuple[dict[str, float], tuple[float, ...]]:
@@ -140,42 +159,40 @@ def _regression(is_split: Mapping[str, bool]) -> tuple[dict[str, float], tuple[f
     if not any(is_split.values()):
         return {}, ()
     n_all, n_split = Counter[str](), Counter[str]()
-    for form, its in is_split.items():
+    for form, was_split in is_split.items():
         for ending in _endings(form):
             n_all[ending] += 1
-            n_split[ending] += its
+            n_split[ending] += was_split
     rows = []
-    for form, its in is_split.items():
+    for form, was_split in is_split.items():
         share = 0.0
         for ending in reversed(_endings(form)):
             if n_all[ending] == 1:
                 break
             # of the other forms, and the smoothing
-            share = (n_split[ending] - its + share) / n_all[ending]
+            share = (n_split[ending] - was_split + share) / n_all[ending]
         rows.append(_evidence(form, share))
     # A logistic regression by Newton's method, with a penalty on squared weights.
     x, y = np.array(rows), np.array(list(is_split.values()), float)
     weights, penalty = np.zeros(x.shape[1]), 0.1
     for _ in range(20):
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        slope = x.T @ (p - y) + penalty * weights
+        gradient = x.T @ (p - y) + penalty * weights
         curvature = (x.T * (p * (1 - p))) @ x + penalty * np.eye(len(weights))
-        weights = weights - np.linalg.solve(curvature, slope)
+        weights = weights - np.linalg.solve(curvature, gradient)
     shares = {"": 0.0}
     for ending in sorted(n_all, key=len):
         shares[ending] = round((n_split[ending] + shares[ending[1:]]) / (n_all[ending] + 1), 3)
-    kept = {e: share for e, share in shares.items() if e and share != shares[e[1:]]}
-    return kept, tuple(weights.tolist())
+    needed_shares = {e: share for e, share in shares.items() if e and share != shares[e[1:]]}
+    return needed_shares, tuple(weights.tolist())
 
 
 def _evidence(form: str, share: float) -> tuple[float, float, float]:
     """What the regression sees: 1, the log odds of a share, and the logarithm of the number of
     letters."""
-    marks = (
-        0
-        if form.isalpha()
-        else sum(unicodedata.category(character)[0] == "M" for character in form)
-    )
+    marks = 0
+    if not form.isalpha():
+        marks = sum(unicodedata.category(character)[0] == "M" for character in form)
     letters = len(form) - marks
     return 1.0, log((share + 0.02) / (1.02 - share)), log(1 + letters)
 

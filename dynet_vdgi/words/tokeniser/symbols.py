@@ -1,8 +1,16 @@
-"""Text as symbols, and what the tokeniser sees of it. A symbol is a character, or a run of white
+r"""Text as symbols, and what the tokeniser sees of it. A symbol is a character, or a run of white
 space.
 
-A paragraph ends with an empty line, or with each line if the text's lines are sentences. Paragraphs know
-nothing of each other: symbols EDGE are between them.
+A paragraph ends with an empty line, or with each line if the text's lines are sentences. Paragraphs
+know nothing of each other: symbols EDGE are between them.
+
+"Ab  c", an empty line and "d" are two paragraphs of four units; two spaces are one symbol:
+
+>>> symbols = symbols_of("Ab  c\n\nd")
+>>> [chr(code - FIRST_CODE) if code >= FIRST_CODE else code for code in symbols.codes[5:9].tolist()]
+['a', 'b', 1, 'c']
+>>> symbols.places.tolist(), symbols.first.tolist()
+([0, 1, 4, 7], [0, 3, 4])
 
 Letters: C characters, N symbols, D different symbols, U units, which are the characters that are
 not white space, S paragraphs.
@@ -38,7 +46,8 @@ _KINDS = ("", " ", *_LETTERS, "N", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Pc", "S"
 _NUMBERS = {name: number for number, name in enumerate(_KINDS)}
 
 _ENDS = frozenset(
-    "!?\u0589\u061f\u06d4\u0700\u0964\u0965\u104a\u104b\u1362\u1367\u17d4\u3002\uff01\uff0e\uff1f\uff61"
+    "!?\u0589\u061f\u06d4\u0700\u0964\u0965\u104a\u104b\u1362\u1367\u17d4"
+    "\u3002\uff01\uff0e\uff1f\uff61"
 )
 """Characters that hardly do anything but end sentences: kind "!"."""
 
@@ -64,31 +73,31 @@ def symbols_of(text: str, *, lines: bool = False) -> Symbols:
     """The symbols of a text, which is empty or has at least one unit; `lines`: each line is a
     paragraph."""
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int32)
-    known, ids = np.unique(points, return_inverse=True)
-    table = np.array([code_and_kind(chr(point)) for point in known.tolist()], np.int32).reshape(
-        -1, 2
-    )
+    distinct_points, ids = np.unique(points, return_inverse=True)
+    table = np.array(
+        [code_and_kind(chr(point)) for point in distinct_points.tolist()], np.int32
+    ).reshape(-1, 2)
     is_white = table[ids, 1] == WHITE
-    kept = np.flatnonzero(~is_white | np.concatenate([is_white[:1], ~is_white[:-1]]))
-    kept = kept[slice(int(is_white[:1].any()), len(kept) - int(is_white[-1:].any()))]
-    codes, kinds = table[ids[kept], 0], table[ids[kept], 1]
+    positions = np.flatnonzero(~is_white | np.concatenate([is_white[:1], ~is_white[:-1]]))
+    positions = positions[slice(int(is_white[:1].any()), len(positions) - int(is_white[-1:].any()))]
+    codes, kinds = table[ids[positions], 0], table[ids[positions], 1]
     runs = np.flatnonzero(kinds == WHITE)  # the last symbol is a unit
     n_ends = np.concatenate([[0], np.cumsum((points == ord("\n")) + (points == 0x2029) * 2)])
-    within = n_ends[kept[runs + 1]] - n_ends[kept[runs]] if len(runs) else runs
+    within = n_ends[positions[runs + 1]] - n_ends[positions[runs]] if len(runs) else runs
     codes[runs[within == 1]] = LINE
-    times = np.ones(len(kept), np.int64)
+    times = np.ones(len(positions), np.int64)
     borders = runs[within > (0 if lines else 1)]
     times[borders] = PADDING
     codes[borders] = kinds[borders] = 0
-    numbers = np.where(kinds == WHITE, codes, ids[kept] + FIRST_CODE)
+    numbers = np.where(kinds == WHITE, codes, ids[positions] + FIRST_CODE)
     numbers[kinds == 0] = EDGE
     codes, kinds, symbols, places = (
         np.pad(np.repeat(array, times), PADDING).astype(np.int32)
-        for array in (codes, kinds, numbers, kept)
+        for array in (codes, kinds, numbers, positions)
     )
     units = np.flatnonzero(kinds > WHITE)
     first = np.append(np.flatnonzero(kinds[units - 1] == 0), len(units))
-    distinct = np.zeros(len(known) + FIRST_CODE, np.int32)
+    distinct = np.zeros(len(distinct_points) + FIRST_CODE, np.int32)
     distinct[symbols] = np.arange(len(symbols))
     return Symbols(codes, kinds, symbols, distinct, units.astype(np.int32), places[units], first)
 
@@ -99,5 +108,8 @@ def code_and_kind(character: str) -> tuple[int, int]:
         return SPACE, WHITE
     lower = character.lower()
     category = unicodedata.category(character)
-    kind = "!" if character in _ENDS else category if category in _NUMBERS else category[0]
+    if character in _ENDS:
+        kind = "!"
+    else:
+        kind = category if category in _NUMBERS else category[0]
     return FIRST_CODE + ord(lower if len(lower) == 1 else character), _NUMBERS[kind]

@@ -39,11 +39,11 @@ from dynet_vdgi.system.array_types import Ints
 from dynet_vdgi.system.files import AnyPath
 from dynet_vdgi.system.jit import as_python
 from dynet_vdgi.system.messages import count
-from dynet_vdgi.words.tagger.crf import Crf, Items, Tokens, checked
+from dynet_vdgi.words.tagger.crf import Crf, Items, Tokens, checked_array
 from dynet_vdgi.words.tokeniser import features
-from dynet_vdgi.words.tokeniser.features import KnownWeights
+from dynet_vdgi.words.tokeniser.features import WeightLookup
 from dynet_vdgi.words.tokeniser.passages import passages
-from dynet_vdgi.words.tokeniser.rare_marks import invented
+from dynet_vdgi.words.tokeniser.rare_marks import invented_documents
 from dynet_vdgi.words.tokeniser.seen import Seen, formats_of, is_plain, seen_document
 from dynet_vdgi.words.tokeniser.splitter import Splitter
 from dynet_vdgi.words.tokeniser.symbols import Symbols, code_and_kind, symbols_of
@@ -58,7 +58,7 @@ from dynet_vdgi.words.tokeniser.unit_labels import (
     sentences_of,
 )
 from dynet_vdgi.words.tokeniser.whole import WHOLE_KINDS, wholes
-from dynet_vdgi.words.tokeniser.whole_units import brackets_are_cut, guarded, kinds_cut
+from dynet_vdgi.words.tokeniser.whole_units import brackets_are_cut, fixed_units, kinds_cut
 
 logger = logging.getLogger("dynet_vdgi")
 
@@ -78,7 +78,7 @@ class Tokeniser:
     labels: tuple[int, ...]  # of the CRF: those that occur in what was learnt from
     splitter: Splitter
     cut: frozenset[str] = frozenset()  # kinds of `whole` that what was learnt from does not keep
-    own: frozenset[str] = frozenset()  # format characters that begin words there
+    letter_like: frozenset[str] = frozenset()  # format characters that begin words there
     cuts_brackets: bool = False  # from digits, as from words there, which has none at digits
 
     @classmethod
@@ -86,17 +86,20 @@ class Tokeniser:
         cls, documents: Sequence[Document], *, l2: float = 0.1, iterations: int = 80
     ) -> Tokeniser:
         """Learns from documents whose tokens are known."""
-        own, known = formats_of(documents)
-        documents = [seen_document(document, own, known) for document in documents]
-        every = [*documents, *invented(documents)]
+        letter_like, between_letters = formats_of(documents)
+        documents = [
+            seen_document(document, letter_like, between_letters) for document in documents
+        ]
+        every = [*documents, *invented_documents(documents)]
         symbols = [symbols_of(document.text) for document in every]
         gold = [gold_labels(d, s) for d, s in zip(every, symbols)]
         labels, numbers = np.unique(np.concatenate(gold), return_inverse=True)
         keys = [features.keys_of(each) for each in symbols]
         items = Items(
-            _joined([first for first, _ in keys]), np.concatenate([codes for _, codes in keys])
+            _joined_borders([first for first, _ in keys]),
+            np.concatenate([codes for _, codes in keys]),
         )
-        tokens = Tokens.of_items(items, _joined([each.first for each in symbols]))
+        tokens = Tokens.of_items(items, _joined_borders([each.first for each in symbols]))
         crf = Crf.fit(tokens, numbers, len(labels), l2=l2, iterations=iterations)
         cut = kinds_cut(zip(documents, symbols, gold))
         cuts_brackets = brackets_are_cut(list(zip(every, symbols, gold)))
@@ -105,7 +108,7 @@ class Tokeniser:
             tuple(labels.tolist()),
             Splitter.fit(forms_and_words(documents)),
             cut,
-            own,
+            letter_like,
             cuts_brackets,
         )
 
@@ -130,9 +133,9 @@ class Tokeniser:
         """Passages of a text as documents, and where they begin: for texts whose tokens need much
         memory."""
         words_of = lru_cache(1 << 16)(self._words_of)
-        known = frozenset(filter(self._is_known, set(FORMAT.findall(text))))
+        between_letters = frozenset(filter(self._is_known, set(FORMAT.findall(text))))
         for start, passage, is_paragraph in passages(text):
-            seen = Seen.of(passage, self.own, known)
+            seen = Seen.of(passage, self.letter_like, between_letters)
             symbols = symbols_of(seen.text, lines=lines)
             labels = self._best_labels(symbols, seen, lines)
             sentences = sentences_of(passage, symbols, seen, labels, words_of, lines)
@@ -153,12 +156,14 @@ class Tokeniser:
         """
         text = files.read_text(name).removeprefix(BYTE_ORDER_MARK)
         raw_text.check_raw(text, files.shown(name))
-        label, number, is_told = "" if name == files.STANDARD else Path(name).name, first, lines
+        label, number, has_warned = "" if name == files.STANDARD else Path(name).name, first, lines
         for part, start in self.parts(text, label, lines=lines):
             is_last = is_followed and start + len(part.text) == len(text)
             yield part, raw_writing.conllu_of(part, number, begins=start == 0, is_followed=is_last)
             number += len(part.sentences)
-            is_told = is_told or _told_of_long(part, files.shown(name), text.count("\n", 0, start))
+            if not has_warned:
+                n_lines = text.count("\n", 0, start)
+                has_warned = _warn_of_long_sentence(part, files.shown(name), n_lines)
         if number == first:
             raise DataError(
                 files.shown(name), None, "no text", "the file holds nothing but white space"
@@ -167,30 +172,30 @@ class Tokeniser:
     def _words_of(self, text: str, is_probable: bool) -> tuple[str, ...]:
         """The words of a token; `is_probable`: the context says that there are several."""
         form = form_of(text)
-        known = form if is_plain(form) else Seen.of(form).text
+        seen_form = form if is_plain(form) else Seen.of(form).text
         # UD forbids to split those
-        if not self.splitter.is_split(known, is_probable) or has_space(known):
+        if not self.splitter.is_split(seen_form, is_probable) or has_space(seen_form):
             return (form,)
-        found = next(wholes(known), None)
+        whole = next(wholes(seen_form), None)
         if (
-            found is not None
-            and found.end - found.start == len(known)
-            and found.kind not in self.cut
+            whole is not None
+            and whole.end - whole.start == len(seen_form)
+            and whole.kind not in self.cut
         ):
             return (form,)
-        words = self.splitter.split(known)
+        words = self.splitter.split(seen_form)
         return tuple([as_in(word, form) for word in words]) if len(words) > 1 else (form,)
 
     def _is_known(self, character: str) -> bool:
         code, _ = code_and_kind(character)
         with np.errstate(over="ignore"):
             key = np.uint64(as_python(features.single_key)(0, code, 0))
-        place = int(np.searchsorted(self._known.keys, key))
-        return place < len(self._known.keys) and self._known.keys[place] == key
+        place = int(np.searchsorted(self._weight_lookup.keys, key))
+        return place < len(self._weight_lookup.keys) and self._weight_lookup.keys[place] == key
 
     def _best_labels(self, symbols: Symbols, seen: Seen, lines: bool) -> Ints:
-        """The labels (U,) of a text's units; `lines`: sentences end at the ends of paragraphs only."""
-        scores = features.scores_of(symbols, self._known)
+        """The labels (U,) of a text's units; `lines`: sentences end with paragraphs only."""
+        scores = features.scores_of(symbols, self._weight_lookup)
         is_end = np.zeros(len(scores), bool)
         is_end[symbols.first[1:] - 1] = True
         for k, label in enumerate(self.labels):
@@ -199,7 +204,9 @@ class Tokeniser:
             elif lines:
                 scores[~is_end, k] = _NEVER
         if NO_END in self.labels:
-            inside, at_borders, at_stops = guarded(symbols, seen.text, self.cut, self.cuts_brackets)
+            inside, at_borders, at_stops = fixed_units(
+                symbols, seen.text, self.cut, self.cuts_brackets
+            )
             inside |= seen.joined[symbols.places]
             for k, label in enumerate(self.labels):
                 if label != NO_END:
@@ -211,26 +218,26 @@ class Tokeniser:
         return np.array(self.labels)[self.crf.best(scores, symbols.first)]
 
     @cached_property
-    def _known(self) -> KnownWeights:
-        keys, starts, labels = self.crf.weights.known
+    def _weight_lookup(self) -> WeightLookup:
+        keys, starts, labels = self.crf.weights.entries
         weights = np.zeros((len(keys), self.crf.n_labels))
         weights[np.repeat(np.arange(len(keys)), np.diff(starts)), labels] = self.crf.weights.values
         shift, table = self.crf.weights.table
-        return KnownWeights(keys, table, shift, weights)
+        return WeightLookup(keys, table, shift, weights)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Its numbers, for a model file; `splitter` is the rest."""
-        found = {
+        arrays = {
             **self.crf.arrays("tokeniser/"),
             "tokeniser/kinds": np.array(self.labels, np.int64),
         }
         if self.cut:
-            found["tokeniser/cut"] = np.array(sorted(map(WHOLE_KINDS.index, self.cut)), np.int64)
+            arrays["tokeniser/cut"] = np.array(sorted(map(WHOLE_KINDS.index, self.cut)), np.int64)
         if self.cuts_brackets:
-            found["tokeniser/brackets"] = np.ones(1, np.int64)
-        if self.own:
-            found["tokeniser/own"] = np.array(sorted(map(ord, self.own)), np.int64)
-        return found
+            arrays["tokeniser/brackets"] = np.ones(1, np.int64)
+        if self.letter_like:
+            arrays["tokeniser/own"] = np.array(sorted(map(ord, self.letter_like)), np.int64)
+        return arrays
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], splitter: Splitter) -> Tokeniser:
@@ -243,42 +250,52 @@ class Tokeniser:
         is_sound = labels == sorted({*labels} & {*range(N_LABELS)}) and {*ENDS_SENTENCE} & {*labels}
         if len(labels) != crf.n_labels or not is_sound:
             raise ModelError(f"no tokeniser: {crf.n_labels} labels, which mean {labels}")
-        empty = {name: np.zeros(0, np.int64) for name in ("tokeniser/cut", "tokeniser/own")}
-        cut, own = (
-            checked({**empty, **arrays}, name, "i8", (None,), "tokeniser").tolist()
-            for name in empty
-        )
-        if not {*cut} <= {*range(len(WHOLE_KINDS))} or not all(0 <= n < 0x110000 for n in own):
+        cut = _numbers_in(arrays, "tokeniser/cut")
+        formats = _numbers_in(arrays, "tokeniser/own")
+        if not {*cut} <= {*range(len(WHOLE_KINDS))} or not all(0 <= n < 0x110000 for n in formats):
             raise ModelError(
                 "no tokeniser: tokeniser/cut or tokeniser/own hold other numbers than they may"
             )
-        kinds, formats = frozenset(WHOLE_KINDS[n] for n in cut), frozenset(map(chr, own))
         return cls(
-            crf, tuple(map(int, labels)), splitter, kinds, formats, "tokeniser/brackets" in arrays
+            crf,
+            tuple([int(label) for label in labels]),
+            splitter,
+            cut=frozenset(WHOLE_KINDS[n] for n in cut),
+            letter_like=frozenset(chr(n) for n in formats),
+            cuts_brackets="tokeniser/brackets" in arrays,
         )
 
 
-def _told_of_long(document: Document, name: str, n_before: int) -> bool:
-    """Whether a sentence was very long, after a warning; `n_before`: line ends before the document."""
-    found = [
+def _numbers_in(arrays: Mapping[str, NDArray[Any]], name: str) -> list[int]:
+    """The numbers in an array, which may be missing. Raises: ModelError, it is of another type."""
+    if name not in arrays:
+        return []
+    numbers: list[int] = checked_array(arrays, name, "i8", (None,), "tokeniser").tolist()
+    return numbers
+
+
+def _warn_of_long_sentence(document: Document, name: str, n_before: int) -> bool:
+    """Warns of a very long sentence; returns whether there is one. `n_before`: line ends before
+    the document."""
+    long_sentences = [
         sentence.tokens for sentence in document.sentences if len(sentence.tokens) > LONG_SENTENCE
     ]
-    if not found:
+    if not long_sentences:
         return False
-    start, end = found[0][0].start, found[0][-1].end
+    start, end = long_sentences[0][0].start, long_sentences[0][-1].end
     n_lines = document.text.count("\n", start, end) + 1
     place = f"{name}:{n_before + document.text.count(chr(10), 0, start) + 1}"
-    hint = (
-        "if each line is a sentence, say --lines"
-        if n_lines > 1
-        else "if it is several, let empty lines end them, or give the tokeniser sentences that end so"
-    )
+    hint = "if it is several, let empty lines end them, or give the tokeniser sentences that end so"
+    if n_lines > 1:
+        hint = "if each line is a sentence, say --lines"
     over = f" over {n_lines} lines" if n_lines > 1 else ""
-    logger.warning("%s: a sentence of %s%s; %s", place, count(len(found[0]), "token"), over, hint)
+    logger.warning(
+        "%s: a sentence of %s%s; %s", place, count(len(long_sentences[0]), "token"), over, hint
+    )
     return True
 
 
-def _joined(parts: Sequence[Ints]) -> Ints:
+def _joined_borders(parts: Sequence[Ints]) -> Ints:
     """Borders (n + 1,) of several parts as those of all."""
     sizes = np.concatenate([np.diff(part) for part in parts])
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])

@@ -8,7 +8,7 @@ ends with it; tokens whose words are no pieces of them have labels of their own.
 >>> from dynet_vdgi.words.tokeniser.symbols import symbols_of
 >>> tokens = Token(0, 1, ("I",)), Token(2, 8, ("can", "not")), Token(8, 9, (".",))
 >>> document = Document("I cannot.", (TokenisedSentence(tokens),))
->>> gold_labels(document, symbols_of(document.text)).tolist()  # of I, c, a, n, n, o, t and the full stop
+>>> gold_labels(document, symbols_of(document.text)).tolist()  # of I, c, a, n, n, o, t and "."
 [2, 0, 0, 1, 0, 0, 2, 3]
 
 Letters: U units.
@@ -56,19 +56,21 @@ def sentences_of(
     paragraphs = np.isin(begins, symbols.first[:-1])
     of_units, ends_of_units = seen.starts[symbols.places], seen.ends[symbols.places]
     starts, stops = of_units[begins].tolist(), ends_of_units[ends].tolist()
-    own = [text[start:stop] for start, stop in zip(starts, stops)]
-    words = list(map(words_of, own, (labels[ends] >= SPLIT).tolist()))
+    forms = [text[start:stop] for start, stop in zip(starts, stops)]
+    is_probable = (labels[ends] >= SPLIT).tolist()
+    words = [words_of(form, is_split) for form, is_split in zip(forms, is_probable)]
     cuts = np.flatnonzero(labels == WORD_END)
     n_before, n_after = np.searchsorted(cuts, begins), np.searchsorted(cuts, ends)
     for n in np.flatnonzero(n_before < n_after).tolist():
         if len(words[n]) == 1 and not has_space(words[n][0]):
-            its = cuts[n_before[n] : n_after[n]]
+            cut_units = cuts[n_before[n] : n_after[n]]
             spans = zip(
-                [starts[n], *of_units[its + 1].tolist()], [*ends_of_units[its].tolist(), stops[n]]
+                [starts[n], *of_units[cut_units + 1].tolist()],
+                [*ends_of_units[cut_units].tolist(), stops[n]],
             )
             words[n] = tuple([form_of(text[a:b]) for a, b in spans])
-    tokens = tuple(map(Token, starts, stops, words))
-    n_words = list(accumulate(map(len, words), initial=0))
+    tokens = tuple([Token(*token) for token in zip(starts, stops, words)])
+    n_words = list(accumulate([len(several) for several in words], initial=0))
     borders = np.append(0, np.flatnonzero(np.isin(labels[ends], ENDS_SENTENCE)) + 1).tolist()
     limits, most = [], limit("words")
     for start, end in zip(borders, borders[1:]):

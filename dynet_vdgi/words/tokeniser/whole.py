@@ -33,7 +33,8 @@ _ALONE = r"(?<!\d)(?<!\d[.,:])"
 
 PICTURE = (  # a flag, or an emoji with its tone; what joins several is not seen
     r"[\U0001f1e6-\U0001f1ff]{2}|[\d#*]\ufe0f?\u20e3"
-    r"|[\u231a\u231b\u23e9-\u23f3\u25fb-\u25fe\u2600-\u2757\u2763-\u2767\u2794-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff]"
+    r"|[\u231a\u231b\u23e9-\u23f3\u25fb-\u25fe\u2600-\u2757\u2763-\u2767\u2794-\u27bf\u2b05-\u2b55"
+    r"\U0001f000-\U0001faff]"
     r"[\U0001f3fb-\U0001f3ff\ufe0f]*"
 )
 
@@ -41,8 +42,8 @@ _PATTERNS = {
     "url": rf"(?:https?://|ftp://|www\.)(?:{_IN_URL})*(?:[/#=&%+~$-]|{_LETTER}|\([^{_NO_URL}]*\))",
     "email": rf"(?<![{_IN_EMAIL}])[{_IN_EMAIL}][{_IN_EMAIL}.]{{0,63}}@{_DOMAIN}(?:\.{_DOMAIN})+",
     "time": rf"{_ALONE}\d{{1,2}}:\d\d(?::\d\d)?(?!\d|[.,:]\d)",
-    "number": rf"{_ALONE}(?:\d{{1,3}}(?:\.\d{{3}})+(?:,\d+)?|\d{{1,3}}(?:,\d{{2,3}})+(?:\.\d+)?|\d+[.,٫٬]\d+)"
-    r"(?!\d|[.,:]\d)",
+    "number": rf"{_ALONE}(?:\d{{1,3}}(?:\.\d{{3}})+(?:,\d+)?|\d{{1,3}}(?:,\d{{2,3}})+(?:\.\d+)?"
+    r"|\d+[.,٫٬]\d+)(?!\d|[.,:]\d)",
     "name": rf"(?<!\w)@{_LETTER}+(?:[.-]{_LETTER}+)*",
     "tag": rf"(?<!\w)#{_NAME}",
 }
@@ -113,14 +114,14 @@ def wholes(text: str) -> Iterator[Whole]:
     >>> [text[w.start:w.end] for text in ["(a@b.ie, www.b.ie/?x) at 12:30."] for w in wholes(text)]
     ['a@b.ie', 'www.b.ie/?x', '12:30']
     """
-    for found in _matches(text):
-        start, end = found.span()
+    for match in _matches(text):
+        start, end = match.span()
         before = text[start - 1 : start]
-        if found.lastgroup == "picture":
+        if match.lastgroup == "picture":
             opens, closes = _is_mark(before), _is_mark(text[end : end + 1])
             yield Whole(start, end, "picture", opens, closes, False, MARKS)
             continue
-        if found.lastgroup == DIGITS:
+        if match.lastgroup == DIGITS:
             opens, closes = before in tuple("([{"), text[end : end + 1] in tuple(")]}")
             if end - start > 1 or opens or closes:
                 yield Whole(start, end, DIGITS, opens, closes, False, BRACKETS)
@@ -134,7 +135,7 @@ def wholes(text: str) -> Iterator[Whole]:
             is_begin = not (letter.islower() or letter.isdigit())
             ends_sentence = is_begin and len(after[0]) == 1
             after = after if is_begin or len(after[0]) > 1 else None
-        yield Whole(start, end, found.lastgroup or "", opens, after is not None, ends_sentence)
+        yield Whole(start, end, match.lastgroup or "", opens, after is not None, ends_sentence)
 
 
 def _is_mark(character: str) -> bool:
@@ -143,8 +144,8 @@ def _is_mark(character: str) -> bool:
 
 def numbers_in(text: str, whole: Whole, cut: Set[str]) -> Iterator[tuple[int, int]]:
     """Where the numbers of a stretch are that stay together although the stretch itself is cut."""
-    found = _NUMBERS.finditer(text, whole.start, whole.end)
-    return (number.span() for number in found if number.lastgroup not in cut)
+    matches = _NUMBERS.finditer(text, whole.start, whole.end)
+    return (number.span() for number in matches if number.lastgroup not in cut)
 
 
 def _matches(text: str) -> Iterator[re.Match[str]]:

@@ -58,18 +58,19 @@ def train(treebanks: Sequence[str], output: str) -> Made:
         sentences=len(sentences),
         tokens=sum(len(sentence.tokens) for sentence in sentences),
     )
-    write(output, members(learnt(documents), made))
+    write(output, members(learn(documents), made))
     return made
 
 
-def learnt(documents: Sequence[Document]) -> Tokeniser:
+def learn(documents: Sequence[Document]) -> Tokeniser:
     """A tokeniser that has learnt from documents; warns if these hardly show where spaces are
     missing."""
     n_sentences = sum(len(document.sentences) for document in documents)
     n_known = n_sentences - sum(document.n_silent for document in documents)
     if n_known < FEW_SHOW_SPACES * n_sentences:
         logger.warning(
-            "%s `# text` or SpaceAfter=No, which show where spaces are missing: the tokeniser expects "
+            "%s `# text` or SpaceAfter=No, which show where spaces are missing: "
+            "the tokeniser expects "
             "punctuation to stand alone, and may miss most ends of sentences in ordinary text; add "
             "`# text = ...` to the sentences, or SpaceAfter=No to the tokens that no space follows",
             f"only {n_known:,} of {n_sentences:,} sentences have" if n_known else "no sentence has",
@@ -120,7 +121,10 @@ def load(path: str | Path, content: bytes | None = None) -> Tokeniser:
             )
         made = archive.content("meta.json", Made)
         if made.kind != WHAT or made.format != FILE_FORMAT:
-            newer = f"it is a {made.kind} of format {made.format}, this program reads format {FILE_FORMAT}"
+            newer = (
+                f"it is a {made.kind} of format {made.format}, "
+                f"this program reads format {FILE_FORMAT}"
+            )
             raise ModelError(f"{newer}; train it again, or update dynet_vdgi")
         splitter = archive.content("splitter.json", Splitter)
         return Tokeniser.from_arrays(archive.arrays("tokeniser.npz"), splitter)

@@ -87,8 +87,10 @@ def load(path: str | Path, content: bytes | None = None) -> TaggerState:
             raise ModelError("not a vdgi tagger (it has no tags.json); make one: vdgi tag train")
         meta = archive.content("meta.json", Meta)
         if meta.kind != KIND or meta.format > FORMAT:
-            found = f"a {meta.kind} of format {meta.format}"
-            raise ModelError(f"{found}; this program reads taggers of format {FORMAT}: update it")
+            description = f"a {meta.kind} of format {meta.format}"
+            raise ModelError(
+                f"{description}; this program reads taggers of format {FORMAT}: update it"
+            )
         texts = archive.content("tags.json", TagTexts)
         arrays: dict[str, Any] = archive.arrays("weights.npz")
         text = archive.content("text.json", LearningText) if "text.json" in archive.names else None
@@ -133,13 +135,13 @@ def describe(archive: Archive) -> list[tuple[str, str]]:
 
 
 def _check(texts: TagTexts) -> None:
-    known = set(texts.tags)
-    if not texts.tags or texts.tags != sorted(known):
+    tags = set(texts.tags)
+    if not texts.tags or texts.tags != sorted(tags):
         raise ModelError("the tagger is damaged: its tags are not sorted, or there are none")
-    if {tag for tag, _ in texts.bundles} != known:
+    if {tag for tag, _ in texts.bundles} != tags:
         raise ModelError("the tagger is damaged: its FEATS are not those of its tags")
     for pairs in (texts.bundles, texts.xpos, texts.rules):
-        if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= known:
+        if pairs != sorted(set(pairs)) or not {tag for tag, _ in pairs} <= tags:
             raise ModelError("the tagger is damaged: FEATS, XPOS or rules are not sorted by tag")
     values = (*texts.tags, *(value for pairs in (texts.bundles, texts.xpos) for _, value in pairs))
     odd = [value for value in values if not value or any(c.isspace() or c == "\0" for c in value)]

@@ -55,7 +55,7 @@ KEPT = "put _ into one of them, or leave out --keep-heads"
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedWindow:
     """A parsed window of sentences: their text with heads, and reports about them."""
 
     content: bytes  # UTF-8
@@ -87,7 +87,7 @@ class Totals:
     marginals: list[float] = field(default_factory=list)  # a sum for each window
     n_marginals: int = 0
 
-    def add(self, parsed: Parsed) -> None:
+    def add(self, parsed: ParsedWindow) -> None:
         """Counts a window."""
         self.n_sentences += parsed.n_sentences
         self.n_words += parsed.n_words
@@ -126,8 +126,8 @@ class FileParser:
         Memory does not grow with the size of CoNLL-U files; raw text is read whole.
 
         Raises:
-            DataError: an input is malformed, or the model knows none of its tags; the output is then as it
-            was. So it is if faulty sentences are skipped, and all are faulty.
+            DataError: an input is malformed, or the model knows none of its tags; the output is
+            then as it was. So it is if faulty sentences are skipped, and all are faulty.
             VdgiError: a worker process died twice.
         """
         start, steps, totals = time.perf_counter(), steps or Steps(), Totals()
@@ -136,12 +136,12 @@ class FileParser:
         first_fault: DataError | None = None
         with files.atomic_writer(output) as handle, progress.Bar("sentences") as bar:
             given = with_header_lines(steps.blocks(names))
-            for parsed in self.windows(given, partial(steps.accuracy, names)):
+            for parsed in self.parsed_windows(given, partial(steps.accuracy, names)):
                 first_fault = first_fault or next(iter(parsed.faulty), None)
                 if not totals.n_words and parsed.unknown_tags.total() == parsed.n_words:
-                    known = self.parser.model.vocabulary.tags
+                    tags = self.parser.model.vocabulary.tags
                     where = ", ".join(map(files.shown, names))
-                    check_known(parsed.unknown_tags, known, where, TO_A_MODEL)
+                    check_known(parsed.unknown_tags, tags, where, TO_A_MODEL)
                 handle.buffer.write(parsed.content)
                 totals.add(parsed)
                 bar.update(parsed.n_sentences)
@@ -156,9 +156,9 @@ class FileParser:
             self._tell_how_good(totals, steps, names)
         return totals
 
-    def windows(
+    def parsed_windows(
         self, given: Iterable[Block], tag_accuracy: Callable[[int], float] = lambda _: 1.0
-    ) -> Iterator[Parsed]:
+    ) -> Iterator[ParsedWindow]:
         """The parsed windows of a text in order.
 
         tag_accuracy: the share of right tags among this number of first words; for confidence.
@@ -170,10 +170,10 @@ class FileParser:
         parser, how, beginning, blocks = self.parser, self.how, Beginning(), iter(given)
         if self._depends_on_text:
             beginning = Beginning.of(blocks, self._reader)
-            parser, how = self._adapted(beginning, tag_accuracy)
+            parser, how = self._adapt(beginning, tag_accuracy)
         named: set[tuple[str, str]] = set()
-        every = windows(beginning.with_rest(blocks), parser.engine.windows)
-        with closing(self._in_order(parser, how, with_read(every, beginning.read))) as parts:
+        every_window = windows(beginning.with_rest(blocks), parser.engine.windows_at_once)
+        with closing(self._in_order(parser, how, with_read(every_window, beginning.read))) as parts:
             for parsed in parts:
                 for error in (*parsed.faulty, *parsed.unfilled):
                     logger.error("%s", error)
@@ -192,11 +192,10 @@ class FileParser:
     @property
     def _depends_on_text(self) -> bool:
         """If the beginning of a text has to be seen before the text is parsed."""
-        return (
-            self.parser.needs_text or self.parser.labeller.verb_order is None or self.how.confidence
-        )
+        parser = self.parser
+        return parser.needs_text or parser.labeller.verb_order is None or self.how.confidence
 
-    def _adapted(
+    def _adapt(
         self, beginning: Beginning, tag_accuracy: Callable[[int], float]
     ) -> tuple[Parser, How]:
         """The parser for the text with this beginning, which is measured, and how it is parsed.
@@ -217,7 +216,9 @@ class FileParser:
             logger.warning("HeadConf= is not written, because the tags say next to nothing")
         return parser, how
 
-    def _in_order(self, parser: Parser, how: How, parts: Iterator[ReadWindow]) -> Generator[Parsed]:
+    def _in_order(
+        self, parser: Parser, how: How, parts: Iterator[ReadWindow]
+    ) -> Generator[ParsedWindow]:
         """The parsed windows, of which a few are under way at a time."""
         work = how, self.relations, self.skips_faulty
         if self.jobs <= 1:
@@ -242,10 +243,8 @@ class FileParser:
     def _tell_how_good(self, totals: Totals, steps: Steps, names: Sequence[str]) -> None:
         """Logs the share of heads that is expected to be right, if the model says, and HeadConf=
         was wanted."""
-        right_tags, expectation = (
-            steps.accuracy(names, totals.n_words),
-            self.parser.engine.expectation,
-        )
+        right_tags = steps.accuracy(names, totals.n_words)
+        expectation = self.parser.engine.expectation
         if totals.n_marginals and expectation is not None:
             marginal = math.fsum(totals.marginals) / totals.n_marginals
             expected = expectation(marginal, totals.n_marginals, right_tags)
@@ -258,8 +257,11 @@ class FileParser:
             more = tags if right_tags < 1 else expectation.advice(expected)
             logger.info("about %s %% of the heads%s are right (%s)%s", share, split, where, more)
         elif self.how.confidence and right_tags < 1:
-            told = "HeadConf= is lowered, because %.0f %% of the tags are right, by the tagger's own estimate"
-            logger.info(told, 100 * right_tags)
+            message = (
+                "HeadConf= is lowered, because %.0f %% of the tags are right, "
+                "by the tagger's own estimate"
+            )
+            logger.info(message, 100 * right_tags)
 
 
 def reader_for(parser: Parser, how: How, skips_faulty: bool) -> BlockReader:
@@ -281,7 +283,7 @@ def parse_window(
     blocks: Sequence[Block],
     skips_faulty: bool = False,
     read: Sequence[ReadBlock] = (),
-) -> Parsed:
+) -> ParsedWindow:
     """The parsed sentences of a window, up to the first malformed one; `skips_faulty`: such ones
     are copied.
 
@@ -293,9 +295,8 @@ def parse_window(
     faulty: dict[int, DataError] = {}
     repairs: list[DataError] = []
     fault = None
-    for place, (sentence, error, of_block) in enumerate(
-        chain(read, map(reader.read, blocks[len(read) :]))
-    ):
+    rest = (reader.read(block) for block in blocks[len(read) :])
+    for place, (sentence, error, of_block) in enumerate(chain(read, rest)):
         repairs += of_block
         if error is not None and not reader.may_skip(error):
             fault = error
@@ -315,18 +316,18 @@ def parse_window(
         parts.insert(place, "\n".join((*blocks[place].lines, "", "")))
     sure = [p for parse in parses for p in parse.marginals]
     first = {(repair.path, repair.message): repair for repair in reversed(repairs)}
-    return Parsed(
-        "".join(parts).encode(errors="surrogateescape"),  # as it was read
-        len(sentences),
-        sum(map(len, sentences)),
-        unknown_tags,
-        fault,
-        tuple(repair for repair in repairs if first[repair.path, repair.message] is repair),
-        sum(parse.relations is None for parse in parses) if relations else 0,
-        tuple(unfilled.values()),
-        tuple(faulty.values()),
-        (math.fsum(sure), len(sure)),
-        Counter(tag for sentence in sentences for tag in sentence.tags),
+    return ParsedWindow(
+        content="".join(parts).encode(errors="surrogateescape"),  # as it was read
+        n_sentences=len(sentences),
+        n_words=sum(len(sentence) for sentence in sentences),
+        unknown_tags=unknown_tags,
+        fault=fault,
+        repairs=tuple([r for r in repairs if first[r.path, r.message] is r]),
+        n_unlabelled=sum(parse.relations is None for parse in parses) if relations else 0,
+        unfilled=tuple(unfilled.values()),
+        faulty=tuple(faulty.values()),
+        marginals=(math.fsum(sure), len(sure)),
+        tags=Counter(tag for sentence in sentences for tag in sentence.tags),
     )
 
 
@@ -367,6 +368,6 @@ def _start_worker(parser: Parser) -> None:
     _worker = parser
 
 
-def _work(how: How, relations: bool, skips_faulty: bool, window: ReadWindow) -> Parsed:
+def _work(how: How, relations: bool, skips_faulty: bool, window: ReadWindow) -> ParsedWindow:
     assert _worker is not None
     return parse_window(_worker, how, relations, window.blocks, skips_faulty, window.read)
