@@ -230,7 +230,7 @@ class Runner:
 @pytest.fixture
 def runs(clone, vdgi, monkeypatch) -> Runner:
     """Runs commands; experiments do their jobs in this process, as `tiny` says."""
-    load = plans.load
+    load = plans.load_plan
 
     def load_tiny(path: Path) -> plans.Plan:
         plan = load(path)
@@ -247,7 +247,7 @@ def runs(clone, vdgi, monkeypatch) -> Runner:
         return ""
 
     monkeypatch.chdir(clone)
-    monkeypatch.setattr(plans, "load", load_tiny)
+    monkeypatch.setattr(plans, "load_plan", load_tiny)
     monkeypatch.setattr(jobs, "in_own_process", do)
     return Runner(clone, vdgi)
 
