@@ -394,6 +394,8 @@ _GAINS = {
     "rl-pc.98": ("all .98", "123"),
     "rl-pc.1": ("all 1", "123"),
     "on": ("all 1, score 1", "123"),
+    "from-0": ("all .98, ties by ELBO, plain, from 0", "123"),
+    "rl-sn.size": ("all .95, RL-SN, size only", "123"),
     "rl-sn": ("all .95, RL-SN", "123"),
     "rl-sn.plain": ("all .95, RL-SN, plain", "123"),
 }
