@@ -75,7 +75,7 @@ LEFT_HALF, EMBEDDED_HALF, RIGHT_HALF, TAIL_HALF = range(3, 7)
 a tail's head has its own head to its left."""
 
 STOPPED = 4
-"""Added to the plane of half-trees: those that have stopped."""
+"""Added to the plane of half-trees: half-trees that have stopped."""
 
 WHOLE = 11
 """The first of C planes: trees by first and last word, whose top is so many words after the first."""

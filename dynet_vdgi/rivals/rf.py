@@ -13,7 +13,7 @@ The probabilities are smoothed relative counts (`smoothed`). Learning counts act
 parser's own parses, from random decisions on (`random_start`), in passes over sentences of up to a
 length that grows: their "baby steps" (`RasooliFaili`). Their two heuristics are the rule table
 `rf-h1-h2`: H1, the last verb is reduced with 1e-10 of its probability, so it is the root; H2, arcs
-from noun to verb, from adjective to verb and from adjective to noun have a tenth of theirs. RF is
+from noun to verb, from adjective to verb and from adjective to noun have a tenth of it. RF is
 the same under the table `none`.
 
 What Li et al. do not say is ours: the features above; counts of all passes together, as in Daume

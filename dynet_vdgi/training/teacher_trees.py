@@ -22,7 +22,7 @@ from dynet_vdgi.unsupervised.teacher import Teacher
 def teacher_of_text(files: Iterable[str], settings: TaughtSettings) -> Teacher:
     """The teacher that has learnt from the sentences of files, whose heads are not read.
 
-    The rule table is measured in all of them; the teacher takes those that are short enough for
+    The rule table is measured in all of them; the teacher takes the sentences that are short enough for
     `teacher.max_len`.
 
     Raises: DataError, a file cannot be read.
