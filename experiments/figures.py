@@ -171,40 +171,50 @@ def _replicated(make: Callable[[], str], rows: str = _REPLICATION, command: str 
     return Figure(rows, command, make)
 
 
+_BEFORE = replication.BEFORE
 _EIGHT = {
     "best": "best",
-    "paper": "UniversalRules",
-    "paper.dev": "UniversalRules-dev",
-    "pretraining": "pretraining",
-    "pretraining.dev": "pretraining-dev",
     "rules": "rules only",
     "fixed": "fixed-lambda",
     "released": "UniversalRules-released",
+    "rf-h1-h2": "RF+H1+H2",
+    "lc-dmv": "LC-DMV",
+    "convex-mst": "Convex-MST",
+    "convex-mst.tags": "Convex-MST-strict-tags",
+    **{
+        f"{name}{when.replace('-', '.')}": system + when
+        for name, system in {
+            "paper": "UniversalRules",
+            "paper.dev": "UniversalRules-dev",
+            "pretraining": "pretraining",
+            "pretraining.dev": "pretraining-dev",
+        }.items()
+        for when in ("", _BEFORE)
+    },
 }
 """Systems on the eight languages, by the names of their figures."""
 
 _DIFFERENCES = {
-    "dual": ("pretraining", "fixed-lambda"),
-    "rl-pc": ("UniversalRules", "pretraining"),
-    "dev": ("UniversalRules-dev", "UniversalRules"),
-    "dev.pretraining": ("pretraining-dev", "pretraining"),
-    "rl-pc.dev": ("UniversalRules-dev", "pretraining-dev"),
-    "rl-sn": ("RL-SN", "pretraining"),
+    "dual": (f"pretraining{_BEFORE}", "fixed-lambda"),
+    "rl-pc": (f"UniversalRules{_BEFORE}", f"pretraining{_BEFORE}"),
+    "dev": (f"UniversalRules-dev{_BEFORE}", f"UniversalRules{_BEFORE}"),
+    "dev.pretraining": (f"pretraining-dev{_BEFORE}", f"pretraining{_BEFORE}"),
+    "rl-pc.dev": (f"UniversalRules-dev{_BEFORE}", f"pretraining-dev{_BEFORE}"),
+    "rl-sn": (f"RL-SN{_BEFORE}", f"pretraining{_BEFORE}"),
     "rl-sn.fixed": ("fixed-lambda-RL-SN", "fixed-lambda"),
-    "expectations": ("WeaklySupervised", "UniversalRules"),
+    "expectations": (f"WeaklySupervised{_BEFORE}", f"UniversalRules{_BEFORE}"),
 }
 """Systems on the eight languages whose averages are compared, first less second."""
 
 _DIFFERENCES_ON_WSJ = {
-    "weak": ("WeaklySupervised", "UniversalRules"),
-    "weak.pretraining": ("Pretraining", "rules-pretraining"),
+    "weak": (f"WeaklySupervised{_BEFORE}", f"UniversalRules{_BEFORE}"),
+    "weak.pretraining": ("Pretraining", f"rules-pretraining{_BEFORE}"),
     "weak.fixed": ("fixed-lambda-weak", "fixed-lambda"),
 }
 
 _WSJ = "bash run/train_wsj.sh"
-_ON_WSJ = (
+_OF_BOTH_ON_WSJ = (
     "No_Pretraining",
-    "Pretraining",
     "RL-BL",
     "RL-SN",
     "RL-C",
@@ -216,6 +226,14 @@ _ON_WSJ = (
     "UniversalRules",
     "L-WeaklySupervised",
     "L-UniversalRules",
+)
+"""Systems that the presets of before have made, and those of today make again."""
+_ON_WSJ = (
+    *_OF_BOTH_ON_WSJ,
+    *(name + _BEFORE for name in _OF_BOTH_ON_WSJ),
+    "Pretraining",
+    "Pretraining-released",
+    "RL-PC",
     "Unsupervised",
     "left branching",
 )
@@ -235,7 +253,10 @@ _EFFECTS = {
 }
 """One change to the preset `paper` each."""
 
-_DUAL = "pretraining", "UniversalRules", "pretraining-dev", "UniversalRules-dev", "WeaklySupervised"
+_DUAL = [
+    name + _BEFORE
+    for name in ("pretraining", "UniversalRules", "pretraining-dev", "UniversalRules-dev")
+] + [f"WeaklySupervised{_BEFORE}"]
 _TABLES = {
     "english": _replicated(replication.english, command=_WSJ),
     "t6": _replicated(
@@ -243,20 +264,23 @@ _TABLES = {
             replication.eight,
             "rules only",
             *replication.RIVALS,
+            "UniversalRules-released",
+            "fixed-lambda",
+            "fixed-lambda-RL-SN",
+            "released-lambda",
             "pretraining",
             "UniversalRules",
             "pretraining-dev",
             "UniversalRules-dev",
-            "L-WeaklySupervised-dev",
-            "UniversalRules-released",
-            "fixed-lambda",
-            "fixed-lambda-RL-PC",
-            "released-lambda",
             "WeaklySupervised",
+            "L-pretraining",
+            "L-UniversalRules",
+            "L-Weak-pretraining-dev",
+            "L-WeaklySupervised-dev",
+            "fixed-lambda-RL-PC",
             "RL-BL",
             "RL-SN",
             "RL-SN-dev",
-            "fixed-lambda-RL-SN",
         ),
     ),
     "t7": _replicated(
@@ -267,10 +291,10 @@ _TABLES = {
     "lambda.released": _replicated(partial(replication.largest_lambda, "released-lambda")),
     "lambda.code": _replicated(partial(replication.largest_lambda, "UniversalRules-released")),
     "lambda.dual": _replicated(partial(replication.largest_lambda, *_DUAL)),
-    "lambda.second": _replicated(
-        partial(replication.largest_lambda, "UniversalRules", "UniversalRules-dev")
-    ),
-    "lambda.rl-sn": _replicated(partial(replication.largest_lambda, "RL-SN")),
+    "lambda.rl-sn": _replicated(partial(replication.largest_lambda, f"RL-SN{_BEFORE}")),
+    "stages": _replicated(replication.second_stages),
+    "short": _replicated(replication.in_short),
+    "missing": _replicated(replication.missing),
     "lengths": _replicated(
         replication.long_sentences,
         "docs/results/replication-lengths.csv",
@@ -369,7 +393,7 @@ _PAGE_TABLES = {
     "raw.list": _rows("raw-text-list.csv", _TAGS, page_tables.tags("raw-text-list.csv", ["UPOS"])),
     "annotate.changes": _rows("annotate-universal.csv", _ANNOTATOR, page_tables.changes),
     "annotate.by-fifty": _rows("annotate-universal.csv", _ANNOTATOR, page_tables.changes_by_fifty),
-    "eight.systems": _replicated(page_tables.published_here),
+    "eight.others": _replicated(page_tables.others_on_the_eight),
     **{
         name: _rows(
             f"{path}.csv",
@@ -493,6 +517,10 @@ FIGURES = {
     },
     **{f"replication.{name}": figure for name, figure in _TABLES.items()},
     **{
+        f"gain.{system}": _replicated(partial(replication.gain, system))
+        for system in replication.FIRST_STAGES
+    },
+    **{
         f"second.{name}": Figure(*_SECOND, partial(page_tables.gain_of, setting, seeds))
         for name, (setting, seeds) in _GAINS.items()
     },
@@ -508,6 +536,8 @@ FIGURES = {
     },
     **_PAGE_TABLES,
     "published.sibling-NDMV": Figure(*_PUBLISHED, lambda: published("sibling-NDMV")),
+    "published.LC-DMV": Figure(*_PUBLISHED, lambda: published("LC-DMV")),
+    "published.RF_H1_H2": Figure(*_PUBLISHED, lambda: published("RF+H1+H2")),
     "published.Convex-MST": Figure(*_PUBLISHED, lambda: published("Conv-MST")),
     "published.UniversalRules": Figure(*_PUBLISHED, lambda: published("UnivRules")),
 }

@@ -1,13 +1,14 @@
 """The rows and tables of docs/results/replication.md.
 
-    python experiments/replication.py DIR...    adds the rows of folders of `vdgi experiment` to replication.csv
-    python experiments/figures.py               writes the tables into the page
+    python experiments/replication.py [DIR...]    adds the rows of folders of `vdgi experiment` to replication.csv
+    python experiments/figures.py                 writes the tables into the page
 
 One line of docs/results/replication.csv is the DDA of one run at one length, in per cent; `lambda`
 is the largest norm of lambda in the run's log, `lambda_end` the last one. `kl`, KL(q | q_omega),
 and `ess`, effective samples of gamma, are means of the last 50 updates. A run that is there already,
 of the same system, language, seed and protocol, is replaced; rows of earlier versions have no
-`lambda_end`, `kl` and `ess`.
+`lambda_end`, `kl` and `ess`. Rows that the presets of before have made get the names of their
+systems with `-before`.
 """
 
 from __future__ import annotations
@@ -46,6 +47,16 @@ COLUMNS = (
     "ess",
 )
 LAST_UPDATES = 50
+BEFORE = "-before"
+"""Ends the names of systems whose rows were made by the presets of before, see the page."""
+_OF_BEFORE = "c8e551b", "bd607f1"
+"""The commits of those rows."""
+_WITHOUT_RULES = "Unsupervised", "L-Unsupervised"
+_SAME_NOW = (
+    *("Unsupervised", "L-Unsupervised", "Pretraining", "Pretraining-dev", "fixed-lambda"),
+    *("fixed-lambda-weak", "fixed-lambda-RL-SN", "released-lambda"),
+)
+"""Systems of these commits whose settings are the same today."""
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
 SPEED, DEV, LENGTHS = (
     ROWS.with_name(f"replication-{name}.csv") for name in ("speed", "dev", "lengths")
@@ -81,9 +92,30 @@ def load() -> tuple[TableRow, ...]:
     )
 
 
+@cache
+def ends() -> dict[tuple[str, str, int], dict[str, float]]:
+    """|lambda|, KL and ESS at the end of each run that has them, by system, language and seed."""
+    columns = "lambda_end", "kl", "ess"
+    return {
+        (line["system"], line["language"], int(line["seed"])): {
+            name: float(line[name]) for name in columns
+        }
+        for line in rows_of(ROWS)
+        if line.get("kl")
+    }
+
+
+def name_of(system: str, commit: str) -> str:
+    """The name of a system whose row is of this commit."""
+    is_of_before = commit in _OF_BEFORE and system not in (*_SAME_NOW, *tables.BASELINES)
+    return system + BEFORE if is_of_before and not system.endswith(BEFORE) else system
+
+
 def add(folders: Sequence[Path]) -> None:
     """Writes the rows of these folders beside those that are there."""
     lines = rows_of(ROWS) if ROWS.exists() else []
+    for line in lines:
+        line["system"] = name_of(line["system"], line["commit"])
     for folder in folders:
         for row in tables.read([folder]):
             run = {
@@ -136,6 +168,8 @@ def of_the_rules(log: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def made_by(rows: Sequence[TableRow]) -> str:
     """A line below a table: seeds, commits and CPU seconds of its rows."""
     trained = [row for row in rows if row.system not in tables.BASELINES]
+    if not trained:
+        return "No run yet."
     seeds = sorted({row.seed for row in trained})
     commits = ", ".join(sorted({row.commit for row in trained}))
     spent = sum(row.cpu_s for row in trained)
@@ -152,8 +186,9 @@ def of_systems(*systems: str, languages: Sequence[str] = LANGUAGES) -> list[Tabl
 
 def eight(*systems: str) -> str:
     """DDA up to 15 / up to 40 words on the paper's eight languages: published rows, and ours with
-    these names."""
-    lines = [["system", "gold trees", "seeds", "average", "±", *LANGUAGES]]
+    these names, then those of the presets of before; |lambda| and KL at the end, the least of all
+    runs."""
+    lines = [["system", "gold trees", "seeds", "average", "±", *LANGUAGES, "|λ|", "KL"]]
     # The paper says nothing about gold trees in the systems of others.
     of_the_paper = {
         "RF+H1+H2": "–",
@@ -172,18 +207,10 @@ def eight(*systems: str) -> str:
         cells = [
             "/".join(f"{there[name, length]:.1f}" for length in (SHORT, LONG)) for name in names
         ]
-        lines.append(
-            [
-                f"published: {published.same_model(model)}",
-                uses,
-                "5" if uses != "–" else "–",
-                cells[0],
-                "",
-                *cells[1:],
-            ]
-        )
+        name, seeds = f"published: {published.same_model(model)}", "5" if uses != "–" else "–"
+        lines.append([name, uses, seeds, cells[0], "", *cells[1:], "", ""])
     used = []
-    for system in systems:
+    for system in (*systems, *(name + BEFORE for name in systems)):
         if not (own := of_systems(system)):
             continue
         complete = _complete(own)
@@ -197,10 +224,109 @@ def eight(*systems: str) -> str:
         spread = "/".join(
             "" if each is None or each.std is None else f"{each.std:.1f}" for each in both[0]
         ).strip("/")
-        some = f"{len({row.seed for row in own})} ({len({row.language for row in own})} languages)"
-        seeds = "–" if system in tables.BASELINES else str(len(complete) or some)
-        lines.append([system, _uses(own), seeds, cells[0], spread, *cells[1:]])
+        seeds = "–" if system in tables.BASELINES else str(len(complete)) if complete else _some(own)
+        of_rules = [least(own, column) for column in ("lambda_end", "kl")]
+        lines.append([system, _uses(own), seeds, cells[0], spread, *cells[1:], *of_rules])
     return f"{TextTable(lines[0], lines[1:]).markdown()}\n\n{made_by(used)}"
+
+
+def _some(rows: Sequence[TableRow]) -> str:
+    """How many seeds there are, of how many languages."""
+    n_languages = len({row.language for row in rows})
+    languages = "language" if n_languages == 1 else "languages"
+    return f"{len({row.seed for row in rows})} ({n_languages} {languages})"
+
+
+def _key(row: TableRow) -> tuple[str, str, int]:
+    return row.system, row.language, row.seed
+
+
+def least(rows: Sequence[TableRow], column: str) -> str:
+    """The least of all runs that have this column; "" if none has it, or there are no rules."""
+    found = [
+        ends()[_key(row)][column]
+        for row in rows
+        if _key(row) in ends() and row.system not in _WITHOUT_RULES
+    ]
+    return f"{min(found):.{3 if column == 'kl' else 2}f}" if found else ""
+
+
+FIRST_STAGES = {
+    "UniversalRules": "pretraining",
+    "UniversalRules-dev": "pretraining-dev",
+    "L-UniversalRules": "L-pretraining",
+    "L-WeaklySupervised-dev": "L-Weak-pretraining-dev",
+    "RL-BL": "pretraining",
+    "RL-SN": "pretraining",
+    "RL-SN-dev": "pretraining-dev",
+    "fixed-lambda-RL-PC": "fixed-lambda",
+    "fixed-lambda-RL-SN": "fixed-lambda",
+}
+"""The first stage that the second one of a system goes on from, on the eight languages."""
+
+
+def first_stage(system: str) -> str:
+    """The first stage of a system, of the presets of before if the system is."""
+    first = FIRST_STAGES[system.removesuffix(BEFORE)]
+    return first + BEFORE if system.endswith(BEFORE) and first not in _SAME_NOW else first
+
+
+def gains(system: str) -> dict[str, list[tuple[TableRow, TableRow]]]:
+    """By language, the runs of a system after those of its first stage."""
+    before = {
+        (row.language, row.seed): row for row in of_systems(first_stage(system)) if LONG in row.dda
+    }
+    pairs: dict[str, list[tuple[TableRow, TableRow]]] = {}
+    for row in of_systems(system):
+        if (row.language, row.seed) in before:
+            pairs.setdefault(row.language, []).append((before[row.language, row.seed], row))
+    return pairs
+
+
+def gain(system: str) -> str:
+    """What the second stage of a system gains, with its standard error over runs, and of how many
+    runs that is."""
+    pairs = [pair for of_language in gains(system).values() for pair in of_language]
+    if len(pairs) < 2:
+        return "not yet measured"
+    cells = []
+    for length in (SHORT, LONG):
+        changes = [after.dda[length] - before.dda[length] for before, after in pairs]
+        error = statistics.stdev(changes) / len(changes) ** 0.5
+        cells.append(f"{statistics.mean(changes):+.1f} ± {error:.1f}")
+    return f"{'/'.join(cells)} ({len(pairs)} runs, {len(gains(system))} of 8 languages)"
+
+
+def second_stages() -> str:
+    """Second stages on the eight languages beside the first stages that they go on from, in the runs
+    that both have: means, gain, and by language the gain, the least |lambda| and the least KL at the end."""
+    body = [["second stage", "runs", "first", "second", "gain ± error", *LANGUAGES]]
+    for system in (*FIRST_STAGES, *(name + BEFORE for name in FIRST_STAGES)):
+        by_language = gains(system)
+        if not by_language:
+            continue
+        pairs = [pair for of_language in by_language.values() for pair in of_language]
+        means = [
+            "/".join(
+                f"{statistics.mean(pair[stage].dda[length] for pair in pairs):.1f}"
+                for length in (SHORT, LONG)
+            )
+            for stage in (0, 1)
+        ]
+        cells = []
+        for language in LANGUAGES:
+            own = by_language.get(language, [])
+            changes = [
+                f"{statistics.mean(after.dda[length] - before.dda[length] for before, after in own):+.1f}"
+                for length in (SHORT, LONG)
+                if own
+            ]
+            rows = [after for _, after in own]
+            of_rules = [least(rows, "lambda_end"), least(rows, "kl")]
+            cells.append("/".join(changes) + (f" ({', '.join(of_rules)})" if all(of_rules) else ""))
+        whole = gain(system).partition(" (")[0] if len(pairs) > 1 else "–"
+        body.append([system, str(len(pairs)), *means, whole, *(cell or "–" for cell in cells)])
+    return TextTable(body[0], body[1:]).markdown()
 
 
 def _complete(rows: Sequence[TableRow], languages: Sequence[str] = LANGUAGES) -> set[int]:
@@ -230,14 +356,19 @@ ENGLISH = (
     ("2", "No_Pretraining", "No_Pretraining"),
     ("2", "Pretraining", "Pretraining"),
     ("2", "", "Pretraining-dev"),
-    *(("3", "RL-PC" if name == "WeaklySupervised" else name, name) for name in _SCORES),
+    ("2", "", "Pretraining-released"),
+    *(("3", name, name) for name in ("RL-BL", "RL-SN", "RL-C", "RL-PC")),
+    ("3", "", "WeaklySupervised"),
     *(("3", "", f"{name}-dev") for name in _SCORES),
     *(("3", "", f"{name}-plain") for name in _SCORES),
+    ("3", "", "WeaklySupervised-released"),
     *(
         ("4", name, name)
         for name in ("UniversalRules", "L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised")
     ),
+    ("4", "", "UniversalRules-released"),
     ("4", "", "rules-pretraining"),
+    ("4", "", "rules-pretraining-released"),
     ("4", "", "fixed-lambda"),
     ("4", "", "fixed-lambda-weak"),
     ("", "", "rules only"),
@@ -249,33 +380,99 @@ ENGLISH = (
 """The paper's table, its model ("" if it has none), and our system ("" if there is none here)."""
 
 
+def in_short() -> str:
+    """UniversalRules on the eight languages: pretraining and both stages, without gold trees and where
+    dev trees choose."""
+    systems = "pretraining", "UniversalRules", "pretraining-dev", "UniversalRules-dev"
+    lines = [
+        ["published", "–", "–", "–", printed("UnivRules", "UD1.4-Average", (SHORT, LONG))],
+        ["today's presets", *map(mean, systems)],
+        ["the presets of before", *(mean(name + BEFORE) for name in systems)],
+        ["the released algorithm", "–", "–", "–", mean("UniversalRules-released")],
+        ["rules only", "–", mean("rules only"), "–", "–"],
+    ]
+    heading = ["", *systems[:2], *(f"{name.removesuffix('-dev')}, dev trees" for name in systems[2:])]
+    return TextTable(heading, lines).markdown()
+
+
+PLANNED = (
+    *(
+        ("paper-ud", system, LANGUAGES, minutes)
+        for system, minutes in (
+            ("UniversalRules", "1"),
+            ("UniversalRules-dev", "1.5"),
+            ("RL-BL", "1"),
+            ("RL-SN", "1"),
+            ("RL-SN-dev", "1"),
+            ("WeaklySupervised", "1"),
+        )
+    ),
+    ("paper-ud-words", "L-WeaklySupervised-dev", LANGUAGES, "1.5"),
+    ("paper-ud-released", "UniversalRules-released", LANGUAGES, "14 to 45"),
+    ("paper-ud-released", "WeaklySupervised-released", LANGUAGES, "14 to 45"),
+    *(
+        ("paper-wsj", system, ("wsj",), "1")
+        for system in (
+            *("No_Pretraining", "RL-BL", "RL-SN", "RL-C", "RL-PC", "UniversalRules"),
+            *("L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised"),
+        )
+    ),
+    *(
+        ("paper-wsj-released", system, ("wsj",), minutes)
+        for system, minutes in (
+            ("Pretraining-released", "4"),
+            ("WeaklySupervised-released", "2"),
+            ("rules-pretraining-released", "4"),
+            ("UniversalRules-released", "2"),
+        )
+    ),
+)
+"""Plan, system, its treebanks, and about how many CPU minutes a run takes with its first stage."""
+
+
+def missing() -> str:
+    """The systems of PLANNED that some treebank has no run of."""
+    body = [["plan", "system", "treebanks without a run", "CPU minutes a run, about"]]
+    for plan, system, languages, minutes in PLANNED:
+        there = {row.language for row in of_systems(system, languages=languages)}
+        without = [name for name in languages if name not in there]
+        if without:
+            body.append([plan, system, "all" if not there else " ".join(without), minutes])
+    if len(body) == 1:
+        body.append(["none", "", "", ""])
+    return TextTable(body[0], body[1:], left=2).markdown()
+
+
 def english() -> str:
-    """Tables 1 to 5: as published on section 23, and ours on the end of the sample."""
+    """Tables 1 to 5: as published on section 23, and ours on the end of the sample; |lambda| and KL at
+    the end, the least of all runs. Below a row is that of the presets of before."""
     lengths = "<=10", "all"
     in_print = published.read()
-    body = [
-        [
-            "table",
-            "system",
-            *(f"published, {each}" for each in lengths),
-            *(f"here, {each}" for each in lengths),
-        ]
-    ]
+    heading = ["table", "system", *(f"published, {each}" for each in lengths)]
+    body = [[*heading, *(f"here, {each}" for each in lengths), "seeds", "|λ|", "KL"]]
     used = []
     for table, model, system in ENGLISH:
         there = {f.length: f for f in in_print if (f.table, f.model) == (f"Li2019-T{table}", model)}
-        own = of_systems(system, languages=("wsj",))
-        used += [row for row in own if row not in used]
-        cells = [
+        printed_cells = [
             tables.Cell(f.mean, f.best, f.std) if (f := there.get(length)) else None
             for length in lengths
         ]
-        cells += [tables.figure(own, "wsj", length, ()) for length in lengths]
-        mark = " †" if any(row.gold_trees for row in own) else ""
-        body.append(
-            [table or "–", (system or model) + mark, *(tables.text(cell) for cell in cells)]
-        )
+        names = [each for each in (system, system + BEFORE) if _on_wsj(each)]
+        for name in names or ([system] if model else []):
+            own = _on_wsj(name)
+            used += [row for row in own if row not in used]
+            cells = [*printed_cells, *(tables.figure(own, "wsj", each, ()) for each in lengths)]
+            mark = " †" if any(row.gold_trees for row in own) else ""
+            seeds = str(len(own)) if own and own[0].commit and system not in tables.BASELINES else ""
+            of_rules = [least(own, column) for column in ("lambda_end", "kl")]
+            texts = (tables.text(cell) for cell in cells)
+            body.append([table or "–", name + mark, *texts, seeds, *of_rules])
+            printed_cells = [None, None]
     return f"{TextTable(body[0], body[1:]).markdown()}\n\n{made_by(used)}"
+
+
+def _on_wsj(system: str) -> list[TableRow]:
+    return of_systems(system, languages=("wsj",))
 
 
 def speed() -> str:
@@ -392,7 +589,7 @@ def mean(
     own = of_systems(system, languages=languages)
     own = [row for row in own if row.seed in _complete(own, languages)]
     both = [tables.figure(own, AVERAGE, length, languages) for length in lengths]
-    return "/".join("–" if each is None else f"{each.mean:.1f}" for each in both)
+    return "/".join(f"{each.mean:.1f}" for each in both if each) or "–"
 
 
 def printed(model: str, dataset: str, lengths: Sequence[str]) -> str:
@@ -434,7 +631,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folders", nargs="+", type=Path, help="folders of vdgi experiment --out")
+    parser.add_argument("folders", nargs="*", type=Path, help="folders of vdgi experiment --out")
     add(parser.parse_args().folders)
 
 
