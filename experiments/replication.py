@@ -1,6 +1,7 @@
 """The rows and tables of docs/results/replication.md.
 
     python experiments/replication.py [DIR...]    adds the rows of folders of `vdgi experiment` to replication.csv
+    python experiments/replication.py --print     prints the rows beside the paper's tables 1 to 7
     python experiments/figures.py                 writes the tables into the page
 
 One line of docs/results/replication.csv is the DDA of one run at one length, in per cent; `lambda`
@@ -25,6 +26,7 @@ from result_rows import RESULTS, rows_of
 
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import tables
+from dynet_vdgi.experiments.gaps import gaps
 from dynet_vdgi.experiments.tables import AVERAGE, TableRow
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.settings.settings import LOG_NAME
@@ -224,7 +226,9 @@ def eight(*systems: str) -> str:
         spread = "/".join(
             "" if each is None or each.std is None else f"{each.std:.1f}" for each in both[0]
         ).strip("/")
-        seeds = "–" if system in tables.BASELINES else str(len(complete)) if complete else _some(own)
+        seeds = (
+            "–" if system in tables.BASELINES else str(len(complete)) if complete else _some(own)
+        )
         of_rules = [least(own, column) for column in ("lambda_end", "kl")]
         lines.append([system, _uses(own), seeds, cells[0], spread, *cells[1:], *of_rules])
     return f"{TextTable(lines[0], lines[1:]).markdown()}\n\n{made_by(used)}"
@@ -391,7 +395,11 @@ def in_short() -> str:
         ["the released algorithm", "–", "–", "–", mean("UniversalRules-released")],
         ["rules only", "–", mean("rules only"), "–", "–"],
     ]
-    heading = ["", *systems[:2], *(f"{name.removesuffix('-dev')}, dev trees" for name in systems[2:])]
+    heading = [
+        "",
+        *systems[:2],
+        *(f"{name.removesuffix('-dev')}, dev trees" for name in systems[2:]),
+    ]
     return TextTable(heading, lines).markdown()
 
 
@@ -463,7 +471,9 @@ def english() -> str:
             used += [row for row in own if row not in used]
             cells = [*printed_cells, *(tables.figure(own, "wsj", each, ()) for each in lengths)]
             mark = " †" if any(row.gold_trees for row in own) else ""
-            seeds = str(len(own)) if own and own[0].commit and system not in tables.BASELINES else ""
+            seeds = (
+                str(len(own)) if own and own[0].commit and system not in tables.BASELINES else ""
+            )
             of_rules = [least(own, column) for column in ("lambda_end", "kl")]
             texts = (tables.text(cell) for cell in cells)
             body.append([table or "–", name + mark, *texts, seeds, *of_rules])
@@ -632,7 +642,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", nargs="*", type=Path, help="folders of vdgi experiment --out")
-    add(parser.parse_args().folders)
+    parser.add_argument(
+        "--print", action="store_true", help="only print the rows beside the paper's tables"
+    )
+    arguments = parser.parse_args()
+    if arguments.print:
+        print(tables.markdown(tables.published_tables(load(), "paper")))
+        print(*gaps(load()), speed(), sep="\n\n")
+        return
+    add(arguments.folders)
 
 
 if __name__ == "__main__":

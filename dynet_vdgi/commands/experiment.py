@@ -94,12 +94,13 @@ def _table(arguments: argparse.Namespace) -> None:
     Systems x treebanks in DDA, mean (best) ± standard deviation over seeds, with baselines above
     them; one table for each protocol and length. Notes below name the commit and every use of gold
     trees. With --like, systems stand below the published model of their name, and languages in the
-    column of their published data set.
+    column of their published data set; --like paper ends with the commands that make the rows of
+    the paper's tables that have no run here.
 
       vdgi experiment table runs/ud
       vdgi experiment table runs/ud runs/wsj --like paper
     """
-    from dynet_vdgi.experiments import tables
+    from dynet_vdgi.experiments import gaps, tables
 
     rows = tables.read([Path(folder) for folder in arguments.folders])
     sections = (
@@ -108,3 +109,5 @@ def _table(arguments: argparse.Namespace) -> None:
         else tables.published_tables(rows, arguments.like)
     )
     sys.stdout.write(plain(tables.markdown(sections)))
+    if arguments.like == "paper":
+        sys.stdout.writelines(f"\n{line}\n" for line in gaps.gaps(rows))

@@ -15,7 +15,7 @@ from wording import Wording
 
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation import published as files
-from dynet_vdgi.experiments import tables
+from dynet_vdgi.experiments import gaps, tables
 from dynet_vdgi.experiments.tables import BASELINES, TableRow
 from dynet_vdgi.system.text_tables import TextTable
 
@@ -70,6 +70,37 @@ def shown(found: Sequence[TextTable]) -> list[dict[str, list[str]]]:
         {line[0].replace("&nbsp;", ""): [*line[1:]] for line in (table.heading, *table.rows)}
         for table in found
     ]
+
+
+def test_the_table_of_the_paper_names_the_command_of_each_row_without_a_run(
+    tmp_path: Path, vdgi
+) -> None:
+    out = vdgi.good("experiment", "table", folder_of(tmp_path / "x"), "--like", "paper").out
+    wsj, ud, words, speed = out.split("\n\n")[-4:]
+    assert wsj.startswith("No run here: Li2019-T1 Random, Left_branching, Right_branching, Uns")
+    assert (
+        "; Li2019-T3 RL-BL, RL-SN, RL-C, RL-PC. They are made by vdgi experiment paper-wsj " in wsj
+    )
+    assert wsj.split(" --only ")[1].split()[:3] == [
+        "Unsupervised",
+        "L-Unsupervised",
+        "No_Pretraining",
+    ]
+    assert ud == (  # of UniversalRules there are runs
+        "No run here: Li2019-T6 RF+H1+H2, LC-DMV, Conv-MST. They are made by vdgi experiment "
+        "paper-ud --data DIR --out DIR --only RF+H1+H2 LC-DMV Convex-MST"
+    )
+    assert words.endswith(
+        "vdgi experiment paper-ud-words --data DIR --out DIR --only L-WeaklySupervised-dev"
+    )
+    assert speed.startswith("Li2019-T7, speed by length, is made by no plan: python experiments/")
+    every = [run(name, "wsj", 1, 1) for name in wsj.split(" --only ")[1].split()]
+    every += [run(name, "wsj", 0, 1) for name in BASELINES]
+    every += [
+        run(name, "fr", 1, 1)
+        for name in ("RF+H1+H2", "LC-DMV", "Convex-MST", "L-WeaklySupervised-dev")
+    ]
+    assert len(gaps.gaps([*every, *RUNS])) == 1  # only that of speed
 
 
 def notes(found: Sequence[TextTable]) -> list[str]:

@@ -303,6 +303,24 @@ def test_rows_of_experiments_replace_those_of_the_same_run(
     ]
 
 
+def test_rows_of_the_presets_of_before_are_under_names_of_their_own() -> None:
+    name_of = experiment("replication").name_of
+    assert name_of("UniversalRules", "c8e551b") == "UniversalRules-before"
+    assert name_of("UniversalRules-before", "c8e551b") == "UniversalRules-before"
+    assert name_of("UniversalRules", "d085bfa") == "UniversalRules"
+    assert name_of("fixed-lambda", "c8e551b") == "fixed-lambda"  # the same settings as today
+    assert name_of("left branching", "bd607f1") == "left branching"
+
+
+def test_no_committed_row_of_the_presets_of_before_is_under_a_name_of_today() -> None:
+    replication = experiment("replication")
+    rows = replication.load()
+    assert {row.system for row in rows} > {"UniversalRules-before", "RL-SN-before"}
+    assert [row for row in rows if replication.name_of(row.system, row.commit) != row.system] == []
+    assert replication.first_stage("UniversalRules-before") == "pretraining-before"
+    assert replication.first_stage("fixed-lambda-RL-PC-before") == "fixed-lambda"
+
+
 def test_rows_of_the_paper_have_the_figures_of_the_rules_in_the_last_fifty_updates() -> None:
     of_the_rules = experiment("replication").of_the_rules
     log = [
