@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.evaluation.published import DATASETS, model_of, same_model
@@ -24,7 +24,9 @@ def gaps(rows: Sequence[TableRow]) -> list[str]:
     for each in figures:
         if each.table != SPEED and each.dataset in code_of:
             languages.setdefault((each.table, each.model), set()).add(code_of[each.dataset])
-    there = {(_model(row.system), row.language) for row in rows}
+    printed = {each.model for each in figures}
+    ours = _models({row.system for row in rows}, printed)
+    there = {(ours[row.system], row.language) for row in rows}
     missing = {
         (table, model): names
         for (table, model), names in languages.items()
@@ -34,25 +36,24 @@ def gaps(rows: Sequence[TableRow]) -> list[str]:
     for plan_name in PLANS:
         plan = plans.load_plan(plans.path_of(plan_name))
         treebanks = {treebank.name for treebank in plan.treebanks}
-        systems = {_model(system.name): system.name for system in reversed(plan.systems)}
-        systems |= {system.name: system.name for system in plan.systems}
+        names = [system.name for system in plan.systems]
+        systems = {model: name for name, model in reversed(_models(names, printed).items())}
+        systems |= {name: name for name in names}
         made = {
             (table, model): systems.get(model) or systems.get(same_model(model), "")
-            for (table, model), names in missing.items()
-            if names <= treebanks and (same_model(model) in systems or model in BASELINES.values())
+            for (table, model), of in missing.items()
+            if of <= treebanks and (same_model(model) in systems or model in BASELINES.values())
         }
         if not made:
             continue
-        missing = {key: names for key, names in missing.items() if key not in made}
-        models: dict[str, list[str]] = {}
+        missing = {key: of for key, of in missing.items() if key not in made}
+        by_table: dict[str, list[str]] = {}
         for table, model in made:
-            models.setdefault(table, []).append(model)
-        what = "; ".join(f"{table} {', '.join(names)}" for table, names in models.items())
-        only = " ".join(dict.fromkeys(filter(None, made.values())))
-        lines.append(
-            f"No run here: {what}. They are made by "
-            f"vdgi experiment {plan_name} --data DIR --out DIR --only {only}"
-        )
+            by_table.setdefault(table, []).append(model)
+        what = "; ".join(f"{table} {', '.join(models)}" for table, models in by_table.items())
+        only = " ".join(dict.fromkeys(name for name in made.values() if name))
+        command = f"vdgi experiment {plan_name} --data DIR --out DIR"
+        lines.append(f"No run here: {what}. They are made by {command} --only {only or names[0]}")
     lines.append(
         f"{SPEED}, speed by length, is made by no plan: "
         "python experiments/parsing_speed.py --train FILE --test FILE --rows FILE.csv"
@@ -60,7 +61,7 @@ def gaps(rows: Sequence[TableRow]) -> list[str]:
     return lines
 
 
-def _model(system: str) -> str:
-    """The published model of a system of ours, in one name; "" if there is none."""
-    models = {each.model for each in published.read() if each.table.startswith(PAPER)}
-    return same_model(model_of({system: BASELINES.get(system, system)}, models)[system])
+def _models(systems: Iterable[str], printed: set[str]) -> dict[str, str]:
+    """The published model of each system of ours, in one name; "" if there is none."""
+    models = model_of({name: BASELINES.get(name, name) for name in systems}, printed)
+    return {name: same_model(model) for name, model in models.items()}
