@@ -26,7 +26,7 @@ from result_rows import RESULTS, rows_of
 
 from dynet_vdgi.evaluation import published
 from dynet_vdgi.experiments import tables
-from dynet_vdgi.experiments.gaps import gaps
+from dynet_vdgi.experiments.missing_rows import commands_of_missing
 from dynet_vdgi.experiments.tables import AVERAGE, TableRow
 from dynet_vdgi.models.run_log import RunLog
 from dynet_vdgi.settings.settings import LOG_NAME
@@ -55,8 +55,14 @@ _OF_BEFORE = "c8e551b", "bd607f1"
 """The commits of those rows."""
 _WITHOUT_RULES = "Unsupervised", "L-Unsupervised"
 _SAME_NOW = (
-    *("Unsupervised", "L-Unsupervised", "Pretraining", "Pretraining-dev", "fixed-lambda"),
-    *("fixed-lambda-weak", "fixed-lambda-RL-SN", "released-lambda"),
+    "Unsupervised",
+    "L-Unsupervised",
+    "Pretraining",
+    "Pretraining-dev",
+    "fixed-lambda",
+    "fixed-lambda-weak",
+    "fixed-lambda-RL-SN",
+    "released-lambda",
 )
 """Systems of these commits whose settings are the same today."""
 LANGUAGES = ("eu", "nl", "fr", "de", "it", "pl", "pt", "es")
@@ -403,37 +409,32 @@ def in_short() -> str:
     return TextTable(heading, lines).markdown()
 
 
+_ON_WSJ = (
+    "No_Pretraining",
+    "RL-BL",
+    "RL-SN",
+    "RL-C",
+    "RL-PC",
+    "UniversalRules",
+    "L-UniversalRules",
+    "WeaklySupervised",
+    "L-WeaklySupervised",
+)
 PLANNED = (
-    *(
-        ("paper-ud", system, LANGUAGES, minutes)
-        for system, minutes in (
-            ("UniversalRules", "1"),
-            ("UniversalRules-dev", "1.5"),
-            ("RL-BL", "1"),
-            ("RL-SN", "1"),
-            ("RL-SN-dev", "1"),
-            ("WeaklySupervised", "1"),
-        )
-    ),
+    ("paper-ud", "UniversalRules", LANGUAGES, "1"),
+    ("paper-ud", "UniversalRules-dev", LANGUAGES, "1.5"),
+    ("paper-ud", "RL-BL", LANGUAGES, "1"),
+    ("paper-ud", "RL-SN", LANGUAGES, "1"),
+    ("paper-ud", "RL-SN-dev", LANGUAGES, "1"),
+    ("paper-ud", "WeaklySupervised", LANGUAGES, "1"),
     ("paper-ud-words", "L-WeaklySupervised-dev", LANGUAGES, "1.5"),
     ("paper-ud-released", "UniversalRules-released", LANGUAGES, "14 to 45"),
     ("paper-ud-released", "WeaklySupervised-released", LANGUAGES, "14 to 45"),
-    *(
-        ("paper-wsj", system, ("wsj",), "1")
-        for system in (
-            *("No_Pretraining", "RL-BL", "RL-SN", "RL-C", "RL-PC", "UniversalRules"),
-            *("L-UniversalRules", "WeaklySupervised", "L-WeaklySupervised"),
-        )
-    ),
-    *(
-        ("paper-wsj-released", system, ("wsj",), minutes)
-        for system, minutes in (
-            ("Pretraining-released", "4"),
-            ("WeaklySupervised-released", "2"),
-            ("rules-pretraining-released", "4"),
-            ("UniversalRules-released", "2"),
-        )
-    ),
+    *(("paper-wsj", system, ("wsj",), "1") for system in _ON_WSJ),
+    ("paper-wsj-released", "Pretraining-released", ("wsj",), "4"),
+    ("paper-wsj-released", "WeaklySupervised-released", ("wsj",), "2"),
+    ("paper-wsj-released", "rules-pretraining-released", ("wsj",), "4"),
+    ("paper-wsj-released", "UniversalRules-released", ("wsj",), "2"),
 )
 """Plan, system, its treebanks, and about how many CPU minutes a run takes with its first stage."""
 
@@ -648,7 +649,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.print:
         print(tables.markdown(tables.published_tables(load(), "paper")))
-        print(*gaps(load()), speed(), sep="\n\n")
+        print(*commands_of_missing(load()), speed(), sep="\n\n")
         return
     add(arguments.folders)
 

@@ -100,7 +100,7 @@ def _table(arguments: argparse.Namespace) -> None:
       vdgi experiment table runs/ud
       vdgi experiment table runs/ud runs/wsj --like paper
     """
-    from dynet_vdgi.experiments import gaps, tables
+    from dynet_vdgi.experiments import missing_rows, tables
 
     rows = tables.read([Path(folder) for folder in arguments.folders])
     sections = (
@@ -110,4 +110,4 @@ def _table(arguments: argparse.Namespace) -> None:
     )
     sys.stdout.write(plain(tables.markdown(sections)))
     if arguments.like == "paper":
-        sys.stdout.writelines(f"\n{line}\n" for line in gaps.gaps(rows))
+        sys.stdout.writelines(f"\n{line}\n" for line in missing_rows.commands_of_missing(rows))

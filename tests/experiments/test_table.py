@@ -15,7 +15,7 @@ from wording import Wording
 
 from dynet_vdgi.errors import UsageError
 from dynet_vdgi.evaluation import published as files
-from dynet_vdgi.experiments import gaps, tables
+from dynet_vdgi.experiments import missing_rows, tables
 from dynet_vdgi.experiments.tables import BASELINES, TableRow
 from dynet_vdgi.system.text_tables import TextTable
 
@@ -100,7 +100,7 @@ def test_the_table_of_the_paper_names_the_command_of_each_row_without_a_run(
         run(name, "fr", 1, 1)
         for name in ("RF+H1+H2", "LC-DMV", "Convex-MST", "L-WeaklySupervised-dev")
     ]
-    assert len(gaps.gaps([*every, *RUNS])) == 1  # only that of speed
+    assert len(missing_rows.commands_of_missing([*every, *RUNS])) == 1  # only that of speed
 
 
 def notes(found: Sequence[TextTable]) -> list[str]:

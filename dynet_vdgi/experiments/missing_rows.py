@@ -16,7 +16,7 @@ SPEED = f"{PAPER}T7"
 """The table of speed, which no plan makes."""
 
 
-def gaps(rows: Sequence[TableRow]) -> list[str]:
+def commands_of_missing(rows: Sequence[TableRow]) -> list[str]:
     """A line for each plan that makes what is missing, and one about the table of speed."""
     figures = [each for each in published.read() if each.table.startswith(PAPER)]
     languages: dict[tuple[str, str], set[str]] = {}
