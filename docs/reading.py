@@ -23,7 +23,8 @@ READERS = (
         "parser/engine.py models/run_folder.py models/model_file.py settings/registry.py "
         "training/universal.py parser/universal_engine.py parser/decoding.py universal/stored.py universal/scorer.py "
         "universal/encoding.py universal/text_teacher.py universal/typology.py universal/lstm.py "
-        "universal/arc_flags.py universal/relation_scores.py inference/eisner.py conllu/punctuation.py conllu/writing.py",
+        "universal/arc_flags.py "
+        "universal/relation_scores.py inference/eisner.py conllu/punctuation.py conllu/writing.py",
     ),
     (
         "see how files become a model",
