@@ -45,7 +45,7 @@ from dynet_vdgi.rivals.sums import (
     ONE,
     Cells,
     TreeSums,
-    Weights,
+    TreeWeights,
     Z,
     add,
     arc_of,
@@ -281,7 +281,7 @@ class HdpModel:
             lexicon,
         )
 
-    def after(self, counts: Weights) -> HdpModel:
+    def after(self, counts: TreeWeights) -> HdpModel:
         """The model that maximises the bound for these expected counts of trees."""
         going, subs = _by_context(counts)
         betas = best_betas(subs, self.betas)
@@ -290,7 +290,7 @@ class HdpModel:
         emit = SMOOTHING + counts.emit
         return HdpModel(stop, tags, CONCENTRATION * betas + subs, emit, betas, self.lexicon)
 
-    def weights(self) -> Weights:
+    def weights(self) -> TreeWeights:
         """Factors exp(E log p) of trees under q."""
         n_tags, n_subs = self.betas.shape
         stop, going = np.moveaxis(np.exp(_expected_logs(self.stop)), -1, 0)
@@ -298,7 +298,7 @@ class HdpModel:
         shape = (n_tags, n_subs, 2, N_VALENCES)
         choose = (going[:, None, None] * children[:-1]).reshape(*shape, n_tags, n_subs)
         logs = _digamma(self.emit) - _digamma(self._emitted())[self.lexicon.tags]
-        return Weights(children[-1].copy(), choose, stop.reshape(shape), np.exp(logs))
+        return TreeWeights(children[-1].copy(), choose, stop.reshape(shape), np.exp(logs))
 
     def _emitted(self) -> Floats:
         """Pseudo-counts of all words (T, K)."""
@@ -318,7 +318,7 @@ def _expected_logs(pseudo: Floats) -> Floats:
     return _digamma(pseudo) - _digamma(pseudo.sum(axis=-1, keepdims=True))
 
 
-def _by_context(counts: Weights) -> tuple[Floats, Floats]:
+def _by_context(counts: TreeWeights) -> tuple[Floats, Floats]:
     """How often each context but ROOT goes on (C - 1,), and children by context, tag, subsymbol (C,
     T, K)."""
     n_tags, n_subs = counts.root.shape

@@ -41,7 +41,18 @@ from msgspec import Meta
 
 from dynet_vdgi.conllu.penn import UPOS
 from dynet_vdgi.conllu.sentence import Sentence
-from dynet_vdgi.rivals.sums import ONE, Cells, Weights, Z, add, arc_of, at, root_of, stop_of, summed
+from dynet_vdgi.rivals.sums import (
+    ONE,
+    Cells,
+    TreeWeights,
+    Z,
+    add,
+    arc_of,
+    at,
+    root_of,
+    stop_of,
+    summed,
+)
 from dynet_vdgi.rule_tables.symbol_levels import coarse
 from dynet_vdgi.settings.settings import TeacherKind, TeacherSettings
 from dynet_vdgi.system.array_types import Floats, Ints
@@ -250,7 +261,7 @@ def expected_counts(model: DmvModel, text: Packed, chunk: int) -> tuple[Counts, 
     """Expected counts over trees within the bound, and the sum of the sentences' log Z in nats."""
     root, choose, stop = model.factors()
     no_words = np.ones((1, 1)), np.zeros(len(text.tags), np.int64)
-    weights = Weights(root[:, None], choose[:, None, ..., None], stop[:, None], no_words[0])
+    weights = TreeWeights(root[:, None], choose[:, None, ..., None], stop[:, None], no_words[0])
     n_planes = WHOLE + min(chunk, int(np.diff(text.first).max(initial=0)))
     sums = summed(SUM_BOUNDED, weights, text, no_words[1], chunk, n_planes=n_planes, work=40)
     root, choose, stop = (

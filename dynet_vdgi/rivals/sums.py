@@ -36,7 +36,7 @@ MOST_RESCALINGS = 500
 """The most changes of scale of a short sentence; no scale exceeds exp(700)."""
 
 
-class Weights(NamedTuple):
+class TreeWeights(NamedTuple):
     """Factors of a model's decisions, which need not sum to 1; also expected counts of these."""
 
     root: Floats  # (T, K)
@@ -102,14 +102,14 @@ def emission_of(cells: Cells, row: int) -> int:
     return FACTORS + cells.n_rows * (1 + cells.n_valences * (cells.n_rows + 2)) + row
 
 
-class Block(NamedTuple):
+class EqualLengths(NamedTuple):
     """Sentences of one length."""
 
     words: Ints  # (n, B): places of their words in the text
     starts: Ints  # (B,): places of their first potentials
 
 
-def blocks(text: Packed, n_subsymbols: int) -> Iterator[Block]:
+def blocks(text: Packed, n_subsymbols: int) -> Iterator[EqualLengths]:
     """The sentences, the shortest first."""
     lengths = np.diff(text.first)
     starts = np.cumsum(lengths * (lengths + 1)) - lengths * (lengths + 1)
@@ -118,7 +118,7 @@ def blocks(text: Packed, n_subsymbols: int) -> Iterator[Block]:
         lanes = min(max(PLANE_CELLS // (n * n_subsymbols) ** 2, 1), MOST_LANES)
         for k in range(0, len(sentences), lanes):
             block = sentences[k : k + lanes]
-            yield Block(text.first[block] + np.arange(n)[:, None], starts[block])
+            yield EqualLengths(text.first[block] + np.arange(n)[:, None], starts[block])
 
 
 class Factors(NamedTuple):
@@ -128,7 +128,7 @@ class Factors(NamedTuple):
     potentials: Ints  # places in the text's potentials, or their number where there is none
 
     @classmethod
-    def of(cls, block: Block, tables: Weights, text: Packed, emitted: Ints) -> Factors:
+    def of(cls, block: EqualLengths, tables: Weights, text: Packed, emitted: Ints) -> Factors:
         """In the order of `root_of`, `arc_of`, `stop_of` and `emission_of`."""
         n_subs, n_valences = tables.root.shape[1], tables.stop.shape[-1]
         ends = np.cumsum([table.size for table in tables])
@@ -161,14 +161,14 @@ class Factors(NamedTuple):
 class TreeSums(NamedTuple):
     """Expectations over the trees of a text."""
 
-    counts: Weights  # how often each weight is a factor
+    counts: TreeWeights  # how often each weight is a factor
     arcs: Floats  # how probable each arc is, laid out as the potentials
     log_z: float  # the sum over the sentences, in nats
 
 
 def summed(
     sweep: Kernel,
-    weights: Weights,
+    weights: TreeWeights,
     text: Packed,
     emitted: Ints,
     *more: int,
@@ -220,4 +220,4 @@ def summed(
         log_z += float((np.log(values[Z]) - n * scales).sum())
     ends = np.cumsum([table.size for table in weights])[:-1]
     split = (part.reshape(table.shape) for part, table in zip(np.split(counts, ends), weights))
-    return TreeSums(Weights(*split), arcs[:-1], checked_log_z(log_z, text))
+    return TreeSums(TreeWeights(*split), arcs[:-1], checked_log_z(log_z, text))

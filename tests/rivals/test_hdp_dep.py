@@ -23,7 +23,7 @@ from dynet_vdgi.rivals.hdp_dep import (
     fit,
     projected,
 )
-from dynet_vdgi.rivals.sums import Weights
+from dynet_vdgi.rivals.sums import TreeWeights
 from dynet_vdgi.rule_tables.prior import Prior
 from dynet_vdgi.rule_tables.rules import load_rules
 from dynet_vdgi.settings.bundled import rules_path
@@ -45,12 +45,12 @@ def random_weights(rng, n_words=4):
         (N_TAGS, N_SUBS, 2, 3),
         (n_words, N_SUBS),
     )
-    return Weights(*(rng.uniform(0.05, 1, shape) for shape in shapes))
+    return TreeWeights(*(rng.uniform(0.05, 1, shape) for shape in shapes))
 
 
 def explained(weights, tags, emitted, potentials, tree, subs):
     """The weight of a tree and its subsymbols, and counts of its decisions shaped as the weights."""
-    counts, value = Weights(*(np.zeros_like(array) for array in weights)), 1.0
+    counts, value = TreeWeights(*(np.zeros_like(array) for array in weights)), 1.0
 
     def take(name, *where):
         nonlocal value
@@ -88,7 +88,7 @@ def test_sums_and_counts_are_those_of_all_trees_and_subsymbols(n):
     text = HiddenText(Packed.of([tags], [potentials], N_TAGS), emitted, follows.ravel())
     expected = text.expected(weights, multiplier)
     assert expected.log_z == pytest.approx(math.log(z))
-    for field, mine in zip(Weights._fields, expected.counts):
+    for field, mine in zip(TreeWeights._fields, expected.counts):
         assert np.allclose(
             mine, sum(value * getattr(counts, field) for _, value, counts in found) / z
         )
@@ -102,7 +102,7 @@ def test_sums_and_counts_are_those_of_all_trees_and_subsymbols(n):
 def test_long_sentences_leave_the_range_of_floats_and_come_back():
     rng = np.random.default_rng(3)
     tags = rng.integers(0, N_TAGS, 70)
-    weights = Weights(*(array * 1e-3 for array in random_weights(rng)))
+    weights = TreeWeights(*(array * 1e-3 for array in random_weights(rng)))
     text = HiddenText(
         Packed.of([tags], [np.zeros((71, 71))], N_TAGS), tags, np.ones(70 * 71, dtype=np.bool_)
     )
