@@ -234,7 +234,7 @@ class HiddenText(NamedTuple):
     def n_words(self) -> int:
         return len(self.packed.tags)
 
-    def expected(self, weights: Weights, multiplier: float) -> TreeSums:
+    def expected(self, weights: TreeWeights, multiplier: float) -> TreeSums:
         """Expectations with a factor exp(-multiplier) for each arc that follows no rule."""
         potentials = np.where(self.follows, 1.0, np.exp(-multiplier)) * self.packed.potentials
         text, k = self.packed._replace(potentials=potentials), weights.root.shape[1]
@@ -384,7 +384,7 @@ def best_betas(counts: Floats, betas: Floats) -> Floats:
 
 
 def projected(
-    text: HiddenText, weights: Weights, share: float, start: float
+    text: HiddenText, weights: TreeWeights, share: float, start: float
 ) -> tuple[float, TreeSums]:
     """The least multiplier with which this share of arcs follows rules, and the sums under it.
 

@@ -128,7 +128,7 @@ class Factors(NamedTuple):
     potentials: Ints  # places in the text's potentials, or their number where there is none
 
     @classmethod
-    def of(cls, block: EqualLengths, tables: Weights, text: Packed, emitted: Ints) -> Factors:
+    def of(cls, block: EqualLengths, tables: TreeWeights, text: Packed, emitted: Ints) -> Factors:
         """In the order of `root_of`, `arc_of`, `stop_of` and `emission_of`."""
         n_subs, n_valences = tables.root.shape[1], tables.stop.shape[-1]
         ends = np.cumsum([table.size for table in tables])
