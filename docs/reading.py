@@ -20,8 +20,11 @@ READERS = (
         "see how a file becomes trees",
         "cli.py commands/parse.py parser/file_parser.py parser/steps.py conllu/blocks.py parser/block_reading.py "
         "conllu/reading.py conllu/sentence.py parser/parser.py "
-        "parser/engine.py parser/universal_engine.py universal/encoding.py universal/scorer.py parser/decoding.py "
-        "inference/eisner.py conllu/writing.py",
+        "parser/engine.py models/run_folder.py models/model_file.py settings/registry.py "
+        "training/universal.py parser/universal_engine.py parser/decoding.py universal/stored.py universal/scorer.py "
+        "universal/encoding.py universal/text_teacher.py universal/typology.py universal/lstm.py "
+        "universal/arc_flags.py "
+        "universal/relation_scores.py inference/eisner.py conllu/punctuation.py conllu/writing.py",
     ),
     (
         "see how files become a model",

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import argument_parser, csv_rows, write_csv
+from measuring import argument_parser, conditions, csv_rows, write_csv
 from page_tables import second_stage
 from result_rows import RESULTS
 
@@ -251,6 +251,7 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS)
     parser.add_argument("--rows", type=Path, default=ROWS, help="CSV file of the rows")
     arguments = parser.parse_args()
+    at_start = conditions()
     rows: list[dict[str, Any]] = [*csv_rows(arguments.rows)]
     logging.getLogger("dynet_vdgi").setLevel(logging.WARNING)
     have = {(row["setting"], row["language"], str(row["seed"])) for row in rows}
@@ -263,6 +264,7 @@ def main() -> None:
                         rows += rows_of_run(treebank, setting, language, seed, arguments.models)
                         rows.sort(key=place)
                         write_csv(arguments.rows, COLUMNS, rows)
+    print(f"{at_start}\n")
     for seeds in (("1", "2", "3"), ("4", "5")):
         made = [{name: str(value) for name, value in row.items()} for row in rows]
         print(f"seeds {' '.join(seeds)}\n\n{second_stage(made, seeds)}\n")

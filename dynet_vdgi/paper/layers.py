@@ -1,4 +1,4 @@
-"""Layers that encoder and decoder share, their parameters, and the AdaGrad that changes them.
+"""Layers that encoder and decoder share, and their parameters.
 
 Shapes: H hidden units, (H,) a DyNet column vector. Weights are used as raw parameters only: a
 derived expression (a slice, a sum) as shared argument of an operation gets silently wrong gradients

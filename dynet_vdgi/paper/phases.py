@@ -3,8 +3,8 @@
 
 The weights are constants for the networks' gradients. A phase holds what else is learnt, lambda and
 the baseline. Each step is a call of its own: the rules are counted, the samples get gamma and a
-score at the present lambda and baseline, then lambda and the baseline see the sentence; `end_batch`
-moves lambda, after the mini-batch.
+score at the present lambda and baseline, and both then learn from it; `end_batch`
+moves lambda, after a mini-batch of text.
 """
 
 from __future__ import annotations

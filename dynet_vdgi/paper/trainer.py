@@ -199,12 +199,12 @@ class Trainer:
             engine.accumulate(self.network, sentences, self.supervised, rng, train, derivations)
         else:
             engine.accumulate(self.network, sentences, self.phase, rng, train)
+            self.phase.end_batch(len(sentences))  # lambda's step; gold trees say nothing of lambda
         words, parameters = (
             sorted({word for s in sentences for word in s.words}),
             self.network.parameters,
         )
         rows = dict.fromkeys(parameters.by_word - parameters.frozen, words)
-        self.phase.end_batch(len(sentences))  # lambda's step
         return self.optimiser.update(rows)  # the networks' step
 
     def train(self) -> None:

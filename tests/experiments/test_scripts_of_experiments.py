@@ -26,6 +26,7 @@ DEMO_LISTED = f"--list '{ROOT}/experiments/lists/demo.csv' --data '{{folder}}'"
 LISTED = f"{DEMO_LISTED} --scored test"
 
 RUNS = {
+    "second_stage": ("", ["seeds 1 2 3", "seeds 4 5", "all .95"]),
     "rivals": ("--data '{folder}' --rows rows.csv --languages none", []),
     "executed": ("", ["vdgi parse universal: ", "vdgi train --preset paper: "]),
     "train_speed": (

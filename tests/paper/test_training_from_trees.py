@@ -125,6 +125,18 @@ def test_trees_are_learnt(tmp_path, engine):
     assert "elbo_per_word" not in rows[0]  # nothing is sampled
 
 
+def test_lambda_does_not_move_after_a_batch_of_trees(tmp_path):
+    run = new_trainer(tmp_path, 8, 8, {**SUPERVISED, "posterior": {"dynamics": "dual"}})
+    lam = run.phase.lam
+    lam.value = np.full_like(lam.value, 0.5)
+    trees = [k for k in range(len(run.encoded)) if k in run.gold][:1]
+    text = [k for k in range(len(run.encoded)) if k not in run.gold][:1]
+    run.update(trees)
+    assert (lam.value == 0.5).all()
+    run.update(text)
+    assert (lam.value != 0.5).any()
+
+
 # The command
 
 
