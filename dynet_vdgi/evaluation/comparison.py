@@ -17,7 +17,14 @@ from dynet_vdgi.evaluation.attachment import (
     length_label,
     percent,
 )
-from dynet_vdgi.evaluation.significance import DRAWS, LEVEL, SEED, Difference, Interval, compare
+from dynet_vdgi.evaluation.significance import (
+    LEVEL,
+    SEED,
+    Counts,
+    Difference,
+    Interval,
+    compare_measures,
+)
 from dynet_vdgi.system.text_tables import TextTable
 
 _LEVEL = f"{100 * LEVEL:.0f} %"
@@ -50,33 +57,32 @@ class Comparison:
         return text
 
 
-def compared(
-    evaluations: Mapping[str, Evaluation], draws: int = DRAWS, measure: str = "dda"
-) -> Comparison:
-    """Intervals of every system, and differences to the first; systems without relations have no
-    "las"."""
+def comparisons(evaluations: Mapping[str, Evaluation], draws: int) -> dict[str, Comparison]:
+    """Comparisons of "dda" and, if any system has relations, of "las"; none without draws.
+
+    Each has intervals of every system, and differences to the first; systems without relations have
+    no "las".
+    """
+    if not draws:
+        return {}
     first = next(iter(evaluations.values()))
     lengths = np.array([words for _, words in first.per_sentence])
-    if measure == "las":
-        counts = {name: each.labelled for name, each in evaluations.items() if each.has_labels}
-    else:
-        counts = {
-            name: tuple(n for n, _ in each.per_sentence) for name, each in evaluations.items()
-        }
-    names, rows = list(counts), np.array(list(counts.values()))
-    comparison = Comparison(draws, {}, {})
+    counts: dict[str, dict[str, Counts]] = {
+        "dda": {name: [n for n, _ in each.per_sentence] for name, each in evaluations.items()},
+        "las": {name: each.labelled for name, each in evaluations.items() if each.has_labels},
+    }
+    rows = {measure: np.array(list(of.values())) for measure, of in counts.items() if of}
+    found = {measure: Comparison(draws, {}, {}) for measure in rows}
     for max_len in first.by_length:
         chosen = lengths <= (math.inf if max_len is None else max_len)
-        intervals, differences = compare(rows[:, chosen], lengths[chosen], draws=draws)
-        comparison.intervals[max_len] = dict(zip(names, intervals))
-        comparison.differences[max_len] = dict(zip(names[1:], differences))
-    return comparison
-
-
-def comparisons(evaluations: Mapping[str, Evaluation], draws: int) -> dict[str, Comparison]:
-    """Comparisons of "dda" and, if any system has relations, of "las"; none without draws."""
-    measures = ["dda", *(["las"] if any(each.has_labels for each in evaluations.values()) else [])]
-    return {measure: compared(evaluations, draws, measure) for measure in measures if draws}
+        scored = compare_measures(
+            [each[:, chosen] for each in rows.values()], lengths[chosen], draws=draws
+        )
+        for measure, (intervals, differences) in zip(rows, scored):
+            names = list(counts[measure])
+            found[measure].intervals[max_len] = dict(zip(names, intervals))
+            found[measure].differences[max_len] = dict(zip(names[1:], differences))
+    return found
 
 
 _MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {

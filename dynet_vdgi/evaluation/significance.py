@@ -87,13 +87,41 @@ def compare(
 
     `correct` (S, n) counts the right words of each sentence, `words` (n,) all its words.
     """
-    counts, lengths = np.asarray(correct, dtype=float), np.asarray(words, dtype=float)
+    return compare_measures([correct], words, draws=draws, level=level, seed=seed)[0]
+
+
+def compare_measures(
+    measures: Sequence[Sequence[Counts] | npt.NDArray[Any]],
+    words: Counts,
+    *,
+    draws: int = DRAWS,
+    level: float = LEVEL,
+    seed: int = SEED,
+) -> list[tuple[list[Interval], list[Difference]]]:
+    """What `compare` gives for each measure, such as right heads and right relations of some
+    systems (S, n), in the time of little more than one of them."""
+    counts_of = [np.asarray(correct, dtype=float) for correct in measures]
+    lengths = np.asarray(words, dtype=float)
     if not lengths.size:
-        nan = float("nan")
-        n_others = len(counts) - 1
-        return [Interval(nan, nan, nan)] * len(counts), [Difference(nan, nan, nan, nan)] * n_others
-    observed = counts.sum(axis=1) / lengths.sum()  # (S,)
-    sums = _resampled_sums(np.column_stack([*counts, lengths]), draws, seed)  # (draws, S + 1)
+        return [_of_nothing(len(counts)) for counts in counts_of]
+    sums_of = _resampled_sums(counts_of, lengths, draws, seed)
+    return [
+        _intervals(counts.sum(axis=1) / lengths.sum(), sums, level)
+        for counts, sums in zip(counts_of, sums_of)
+    ]
+
+
+def _of_nothing(n_systems: int) -> tuple[list[Interval], list[Difference]]:
+    nan = float("nan")
+    others = [Difference(nan, nan, nan, nan)] * (n_systems - 1)
+    return [Interval(nan, nan, nan)] * n_systems, others
+
+
+def _intervals(
+    observed: _Floats, sums: _Floats, level: float
+) -> tuple[list[Interval], list[Difference]]:
+    """Those of systems with observed scores (S,) and sums (draws, S + 1) of right words and of
+    words."""
     drawn = sums[:, :-1] / sums[:, -1:]  # (draws, S)
     intervals = [Interval(float(score), *_limits(d, level)) for score, d in zip(observed, drawn.T)]
     gaps, drawn_gaps = observed[1:] - observed[0], (drawn[:, 1:] - drawn[:, :1]).T
@@ -105,27 +133,60 @@ def compare(
     return intervals, differences
 
 
-def _resampled_sums(columns: _Floats, draws: int, seed: int) -> _Floats:
-    """Column sums (draws, K) of rows drawn from `columns` (n, K), n rows a draw.
+def _resampled_sums(
+    measures: Sequence[_Floats], lengths: _Floats, draws: int, seed: int
+) -> list[_Floats]:
+    """For each measure (S, n), sums (draws, S + 1) of its counts and of the lengths (n,) of
+    sentences, n of which are drawn each time.
 
-    In a large test set many rows are equal. Then it is enough to draw the count of each distinct
-    row.
+    In a large test set many sentences are equal. Then it is enough to draw the number of sentences
+    of each kind; measures for which they are not equal share their draws.
     """
-    rng, n_rows = np.random.default_rng(seed), len(columns)
-    different, times = np.unique(columns, axis=0, return_counts=True)
-    is_multinomial = len(different) * _AS_LONG < n_rows
-    at_once = max(1, _CELLS // (len(different) if is_multinomial else n_rows))
-    sums = np.zeros((draws, columns.shape[1]))
+    sums_of: dict[int, _Floats] = {}
+    others = []
+    for k, counts in enumerate(measures):
+        rows = np.column_stack([*counts, lengths])
+        kinds, times = np.unique(rows, axis=0, return_counts=True)
+        if len(kinds) * _AS_LONG < len(rows):
+            sums_of[k] = _sums_by_kind(kinds, times, draws, seed)
+        else:
+            others.append(k)
+    if others:
+        sums = _sums_by_sentence(np.vstack([*(measures[k] for k in others), lengths]), draws, seed)
+        start = 0
+        for k in others:
+            end = start + len(measures[k])
+            sums_of[k] = np.column_stack([sums[:, start:end], sums[:, -1]])
+            start = end
+    return [sums_of[k] for k in range(len(measures))]
+
+
+def _sums_by_kind(kinds: _Floats, times: npt.NDArray[np.intp], draws: int, seed: int) -> _Floats:
+    """Column sums (draws, K) of as many rows as `times` has in all; of each of the different rows
+    `kinds` (D, K) there are as many as `times` (D,) says."""
+    rng, n_rows = np.random.default_rng(seed), times.sum()
+    at_once = max(1, _CELLS // len(kinds))
+    sums = np.zeros((draws, kinds.shape[1]))
     for start in range(0, draws, at_once):
         n_draws = min(at_once, draws - start)
-        if is_multinomial:
-            sums[start : start + n_draws] = (
-                rng.multinomial(n_rows, times / n_rows, n_draws) @ different
-            )
-            continue
-        picked = rng.integers(n_rows, size=(n_draws, n_rows), dtype=np.int32)
-        for k, column in enumerate(columns.T.copy()):
-            sums[start : start + n_draws, k] = column.take(picked).sum(axis=1)
+        sums[start : start + n_draws] = rng.multinomial(n_rows, times / n_rows, n_draws) @ kinds
+    return sums
+
+
+def _sums_by_sentence(columns: _Floats, draws: int, seed: int) -> _Floats:
+    """Sums (draws, K) of the values of n sentences in each of the columns (K, n)."""
+    rng, n_rows = np.random.default_rng(seed), columns.shape[1]
+    at_once = max(1, _CELLS // n_rows)
+    picked = np.empty((at_once, n_rows), dtype=np.intp)
+    values = np.empty((at_once, n_rows))
+    sums = np.zeros((draws, len(columns)))
+    for start in range(0, draws, at_once):
+        n_draws = min(at_once, draws - start)
+        rows, drawn = picked[:n_draws], values[:n_draws]
+        rows[:] = rng.integers(n_rows, size=rows.shape, dtype=np.int32)
+        for k, column in enumerate(columns):
+            column.take(rows, out=drawn, mode="clip")  # no row is outside; other modes copy `out`
+            sums[start : start + n_draws, k] = drawn.sum(axis=1)
     return sums
 
 

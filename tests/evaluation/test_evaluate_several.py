@@ -140,7 +140,7 @@ def test_the_interval_of_a_mean_over_draws_is_that_of_the_mean(scored: Path) -> 
     reports = [evaluate(gold, heads, protocol=EVERY_WORD) for heads in parses]
     average = mean(reports)
     assert average.per_sentence[0] == ((reports[0].per_sentence[0][0] + 4) / 2, 4)
-    comparison = tables.compared({"mean": average}, draws=100)
+    comparison = tables.comparisons({"mean": average}, draws=100)["dda"]
     assert comparison.intervals[None]["mean"].estimate == pytest.approx(average.total.dda)
 
 

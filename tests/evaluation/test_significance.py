@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynet_vdgi.evaluation import significance
-from dynet_vdgi.evaluation.significance import compare
+from dynet_vdgi.evaluation.significance import compare, compare_measures
 
 # Four sentences of two systems: words right and words.
 OURS, THEIRS, WORDS = [3, 1, 4, 2], [1, 2, 3, 0], [5, 2, 6, 4]
@@ -146,5 +146,27 @@ def test_many_equal_sentences_are_drawn_together(monkeypatch: pytest.MonkeyPatch
         assert dataclasses.astuple(one) == pytest.approx(dataclasses.astuple(other), abs=0.002)
         assert one != other
     rows = np.column_stack([right, words]).astype(float)
-    sums = significance._resampled_sums(rows, 4000, seed=2)
+    (sums,) = significance._resampled_sums([rows[:, :1].T], rows[:, 1], 4000, seed=2)
     assert np.cov(sums.T) == pytest.approx(np.cov(rows.T) * len(rows), rel=0.1)
+
+
+def test_measures_are_compared_as_each_alone_on_sentences_drawn_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    words = rng.integers(5, 60, 150)
+    heads, arcs = rng.binomial(words, 0.7, (3, 150)), rng.binomial(words, 0.5, (2, 150)) / 3
+    equal = np.stack([words - 1, words // 2])  # few kinds of sentences
+    measures = [heads, arcs, equal, heads[:1]]
+    alone = [compare(each, words, draws=700) for each in measures]
+    drawn = 0
+
+    class Counting(np.random.Generator):
+        def integers(self, *arguments, size, **options):
+            nonlocal drawn
+            drawn += size[0]
+            return super().integers(*arguments, size=size, **options)
+
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Counting(np.random.PCG64(seed)))
+    assert compare_measures(measures, words, draws=700) == alone
+    assert drawn == 700

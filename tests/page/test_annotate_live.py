@@ -20,9 +20,10 @@ import shell
 from wording import Wording
 
 pytest.importorskip("starlette", reason="Starlette, of the extra annotate, is not installed")
-from annotating import Client, chain, guessed, seen, written
+from annotating import ROWS, Client, chain, guessed, seen, written
 
 from dynet_vdgi.errors import UsageError
+from dynet_vdgi.page.learn import live as live_module
 from dynet_vdgi.page.learn import remote
 from dynet_vdgi.page.learn.arc_lessons import Lesson
 from dynet_vdgi.page.learn.learner import Learner
@@ -122,6 +123,60 @@ def change(live: Live, number: int, what: str, word: int = 0, value: int | str =
 @pytest.fixture
 def path(folder: Path) -> Path:
     return written(Path("a.conllu"))
+
+
+class Patient(Unsteady):
+    """Begins its lessons of more than a few sentences when it may; `texts` are those of lessons."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[list[int]] = []
+        self.may_learn = threading.Event()
+
+    def learn(self, kind: str, *content: Any) -> Any:
+        if kind == "parser":
+            self.texts.append(list(content[2]))
+            if len(content[2]) > 3:
+                self.may_learn.wait(60)
+        return super().learn(kind, *content)
+
+
+@pytest.mark.parametrize("shown", [None, 4, 11])
+def test_the_first_lesson_of_a_long_text_is_of_what_comes_next_and_answers_before_the_whole_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, shown: int | None
+) -> None:
+    monkeypatch.setattr(live_module, "BEGINNING", 10)
+    path = written(Path("long.conllu"), "".join(ROWS.replace("id = ", f"id = {k}") for k in "abcd"))
+
+    async def run() -> None:
+        tools, session = Patient(), Session(path, "anna")
+        live = Live(session, tools)
+        if shown is not None:
+            for number in (shown, 2, shown):
+                live.touch(number)
+        live.start()
+        try:
+            await until(lambda: len(tools.texts) == 2)
+            beginning = {None: [0, 1, 2], 4: [4, 5, 6], 11: [11, 0]}[shown]
+            assert tools.texts == [beginning, list(range(12))]
+            assert live.learning["lessons"] == 1
+            have_guess = [k for k, marked in enumerate(session.sentences) if marked.sure]
+            assert have_guess == sorted(beginning)
+            assert (await live.show(8)).sure
+            assert len(tools.asked) == 1
+            tools.may_learn.set()
+            await until(lambda: live.learning["state"] == "ready")
+            assert live.learning["lessons"] == 2
+            assert all(marked.sure for marked in session.sentences)
+            live._parser_is_due.set()
+            await until(lambda: live.learning["lessons"] == 3)
+            assert tools.texts[2:] == [list(range(12))]
+        finally:
+            tools.may_learn.set()
+            await live.stop()
+            session.close()
+
+    asyncio.run(run())
 
 
 def test_a_tree_that_a_person_has_touched_stays_however_often_it_is_looked_at(path: Path) -> None:

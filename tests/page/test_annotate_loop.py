@@ -106,6 +106,21 @@ def test_confirmed_heads_are_in_every_guess_even_where_they_cross(
     assert (guess.heads[0], guess.heads[1], guess.heads[3]) == (3, 4, 0)
 
 
+def test_a_lesson_after_that_of_the_beginning_is_as_if_it_were_the_first(
+    learnt: arc_lessons.Learnt,
+) -> None:
+    lessons = arc_lessons.Lessons()
+    confirmed, whole = dict(enumerate(GOLD[:12])), dict(enumerate(TEXT))
+    beginning = lessons.learn(confirmed, range(12), dict(enumerate(TEXT[20:30], 20)))
+    assert beginning is not None
+    assert sorted(beginning[0].guesses) == list(range(20, 30))
+    assert len(beginning[1].guess(TEXT[35]).heads) == len(TEXT[35])
+    found = lessons.learn(confirmed, range(12), whole)
+    assert found is not None
+    assert found[0].guesses == dict(zip(range(12, 40), learnt.guesses(TEXT[12:])))
+    assert found[0].guesses[20] != beginning[0].guesses[20]
+
+
 def test_words_before_the_corrected_one_stay_if_they_can(
     learnt: arc_lessons.Learnt, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,8 @@ Everything runs on one event loop and is quick, because threads do the long work
 until a lesson is due, of the parser and of the tagger. In time:
 
     start            both lessons are due (that of the tagger if a word has no tag)
+    a long text      the parser's first lesson is of the sentence in the page and of those behind
+                     it, so that trees come soon; that of the whole text is due at once
     a change         `every` sentences are finished: a lesson of the parser is due
                      enough tags are set: a lesson of the tagger is due
     a tagger's end   its tags are adopted: a lesson of the parser is due
@@ -38,6 +40,10 @@ from dynet_vdgi.system.messages import count
 EVERY = 10
 
 WRITE_EVERY = 1.0
+
+BEGINNING = 1500
+"""Words of the parser's first lesson in a text of at least twice as many; the next lesson is of the
+whole text."""
 
 FIRST_TAGS, TAGS_EVERY = 20, 40
 """Words with new tags after which the tagger learns for the first time, and again."""
@@ -122,14 +128,20 @@ class Live:
 
     async def _learn_to_parse(self, learner: Learner) -> None:
         """Gives the parser a lesson whenever one is due."""
+        n_words = 0  # of the latest lesson
         try:
             while await self._parser_is_due.wait():
                 self._parser_is_due.clear()
                 self._n_finished_at_lesson = len(self.session.text.finished)
                 self.learning["state"] = "learning"
                 tagged = [marked for marked in self.session.sentences if marked.is_tagged]
-                text = {marked.id: marked.bare_sentence for marked in tagged}
                 confirmed = {m.id: m.confirmed_sentence() for m in tagged if m.is_touched}
+                beginning = self._beginning(tagged) if n_words < BEGINNING else []
+                if beginning:
+                    tagged = beginning
+                    self._parser_is_due.set()  # of the whole text
+                n_words = sum(map(len, tagged))
+                text = {marked.id: marked.bare_sentence for marked in tagged}
                 finished = [marked.id for marked in tagged if marked.is_done]
                 lesson: Lesson | None = await asyncio.to_thread(
                     learner.learn, "parser", confirmed, finished, text
@@ -142,6 +154,24 @@ class Live:
         except LearningError as error:
             logger.warning("learning has stopped: %s", error)
             self.learning |= {"state": "failed", "why": str(error)}
+
+    def _beginning(self, tagged: Sequence[MarkedSentence]) -> list[MarkedSentence]:
+        """The sentence in the page and those behind it, up to a number of words; none in a text
+        that is not much longer.
+
+        The whole text has then so many new words that the knowledge is gathered again.
+        """
+        latest = max(self._last_shown, key=lambda number: self._last_shown[number], default=-1)
+        first = latest if self._is_open(latest) else self._next.after(None, "document")
+        ids = [marked.id for marked in tagged]
+        start = ids.index(first) if first in ids else 0
+        beginning, n_words = [], 0
+        for marked in [*tagged[start:], *tagged[:start]]:
+            if n_words >= BEGINNING:
+                break
+            beginning.append(marked)
+            n_words += len(marked)
+        return beginning if 2 * n_words <= sum(map(len, tagged)) else []
 
     def _look_whether_parser_is_due(self) -> None:
         if len(self.session.text.finished) - self._n_finished_at_lesson >= self._every:
