@@ -207,8 +207,11 @@ _DIFFERENCES = {
 """Systems on the eight languages whose averages are compared, first less second."""
 
 _DIFFERENCES_ON_WSJ = {
-    "weak": (f"WeaklySupervised{_BEFORE}", f"UniversalRules{_BEFORE}"),
-    "weak.pretraining": ("Pretraining", f"rules-pretraining{_BEFORE}"),
+    "weak": ("WeaklySupervised", "UniversalRules"),
+    "weak.before": (f"WeaklySupervised{_BEFORE}", f"UniversalRules{_BEFORE}"),
+    "weak.pretraining": ("Pretraining", "rules-pretraining"),
+    "words": ("L-UniversalRules", "UniversalRules"),
+    "words.weak": ("L-WeaklySupervised", "WeaklySupervised"),
     "weak.fixed": ("fixed-lambda-weak", "fixed-lambda"),
 }
 
