@@ -215,7 +215,8 @@ class Runner:
         """Variables under which the scripts install nothing, and carry out a plan of one system."""
         programs = self.clone / "venv" / "bin"
         programs.mkdir(parents=True, exist_ok=True)
-        (programs / "python").symlink_to(sys.executable)
+        if not (programs / "python").is_symlink():  # made once for both scripts
+            (programs / "python").symlink_to(sys.executable)
         (programs / "vdgi").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dynet_vdgi "$@"\n')
         (programs / "vdgi").chmod(0o755)
         (self.clone / "venv" / "installed").touch()

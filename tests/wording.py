@@ -108,6 +108,7 @@ class Wording:
         self.texts: list[str] = []
         self.varying = [
             (rf"{re.escape(str(folder))}/[\w.-]+", "TMP"),
+            (re.escape(sys.executable), "PYTHON"),
             (re.escape(str(TESTS.parent)), "ROOT"),
             *VARYING,
         ]

@@ -72,7 +72,7 @@ def comparisons(evaluations: Mapping[str, Evaluation], draws: int) -> dict[str, 
         "las": {name: each.labelled for name, each in evaluations.items() if each.has_labels},
     }
     rows = {measure: np.array(list(of.values())) for measure, of in counts.items() if of}
-    found = {measure: Comparison(draws, {}, {}) for measure in rows}
+    comparisons = {measure: Comparison(draws, {}, {}) for measure in rows}
     for max_len in first.by_length:
         chosen = lengths <= (math.inf if max_len is None else max_len)
         scored = compare_measures(
@@ -80,9 +80,9 @@ def comparisons(evaluations: Mapping[str, Evaluation], draws: int) -> dict[str, 
         )
         for measure, (intervals, differences) in zip(rows, scored):
             names = list(counts[measure])
-            found[measure].intervals[max_len] = dict(zip(names, intervals))
-            found[measure].differences[max_len] = dict(zip(names[1:], differences))
-    return found
+            comparisons[measure].intervals[max_len] = dict(zip(names, intervals))
+            comparisons[measure].differences[max_len] = dict(zip(names[1:], differences))
+    return comparisons
 
 
 _MEASURES: dict[str, tuple[str, Callable[[SentenceTally], float]]] = {

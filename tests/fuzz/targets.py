@@ -426,7 +426,7 @@ TARGETS: dict[str, Target] = {
     ),
     "lists": Target(
         lambda: ["der\tDET\nHund\tNOUN\tNumber=Sing\t3\nläuft\t_\t_\t2\n\nin\tADP\t_\n".encode()],
-        lambda path: TagList.read(path).filled(("der", "Hund", "3", "!"), "_X__", "____"),
+        lambda path: TagList.read(path).filled_tags(("der", "Hund", "3", "!"), "_X__", "____"),
         ".tsv",
     ),
     "steps": Target(_with_steps, _steps, ".vdgi", mutations.steps),
