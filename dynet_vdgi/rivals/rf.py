@@ -263,7 +263,7 @@ class RfSettings(TeacherSettings, frozen=True, tag_field="kind", tag="rf"):
         int, Meta(ge=0, description="longest sentence it learns from, in words; 0: any")
     ] = 15
     iterations: Annotated[int, Meta(ge=1, description="passes, each with longer sentences")] = 15
-    beam: Annotated[int, Meta(ge=1, description="derivations that are depth at a word")] = 8
+    beam: Annotated[int, Meta(ge=1, description="derivations that are kept at a word")] = 8
     smoothing: Annotated[
         float, Meta(gt=0, description="pseudo-counts from the shorter context")
     ] = 1.0
