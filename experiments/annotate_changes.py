@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotate_text import Requests
-from measuring import VDGI, argument_parser, conditions, print_table
+from measuring import annotating, argument_parser, conditions, print_table
 
 DEMO = Path(__file__).parents[1] / "resources" / "demo" / "demo-ud-train.conllu"
 CHANGES = (("head", 1, 0), ("right", 3, 0), ("head", 2, 0), ("open", 3, 0))
@@ -83,26 +82,11 @@ def wait_until_learnt(page: Requests) -> None:
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[Requests, int, float]]:
     """The page of a file, its process, and the seconds until its first sentence was there."""
-    command = [
-        *VDGI,
-        "annotate",
-        str(path),
-        "--no-browser",
-        "--annotator",
-        "x",
-        "--given",
-        "guessed",
-    ]
     start = time.perf_counter()
-    running = subprocess.Popen([*command, "--every", "1"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert running.stdout is not None
-        page = Requests(running.stdout.readline().strip())
+    with annotating(path, "--given", "guessed", "--every", "1") as (address, process):
+        page = Requests(address)
         page.get("sentence/0")
-        yield page, running.pid, time.perf_counter() - start
-    finally:
-        running.terminate()
-        running.wait(60)
+        yield page, process, time.perf_counter() - start
 
 
 def main() -> None:

@@ -36,7 +36,15 @@ from pathlib import Path
 from typing import Any
 
 from annotate_text import GoldTokens
-from measuring import VDGI, add_json_rows, argument_parser, conditions, json_rows, print_table
+from measuring import (
+    VDGI,
+    add_json_rows,
+    annotating,
+    argument_parser,
+    conditions,
+    json_rows,
+    print_table,
+)
 
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.sentence import Sentence
@@ -597,31 +605,14 @@ def opened(path: Path, every: int, preset: str, *more: str) -> Iterator[Driver]:
     from playwright.sync_api import sync_playwright
 
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    command = [
-        *VDGI,
-        "annotate",
-        str(path),
-        "--no-browser",
-        "--annotator",
-        "x",
-        "--order",
-        "document",
-    ]
-    command += ["--every", str(every), "--preset", preset, *more]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert running.stdout is not None
-        address = running.stdout.readline().strip()
-        with sync_playwright() as tools:
-            window = tools.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-            page = window.new_page(viewport={"width": 1280, "height": 900})
-            page.goto(address)
-            page.locator("#words li").first.wait_for()
-            yield Driver(page, running.pid)
-            window.close()
-    finally:
-        running.terminate()
-        running.wait(60)
+    options = ["--order", "document", "--every", str(every), "--preset", preset, *more]
+    with annotating(path, *options) as (address, process), sync_playwright() as tools:
+        window = tools.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = window.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(address)
+        page.locator("#words li").first.wait_for()
+        yield Driver(page, process)
+        window.close()
 
 
 def bare(path: Path) -> str:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from measuring import VDGI, argument_parser, conditions, print_table
+from measuring import VDGI, annotating, argument_parser, conditions, print_table
 
 from dynet_vdgi.conllu.reading import read
 from dynet_vdgi.conllu.sentence import Sentence
@@ -172,27 +172,12 @@ def from_text(gold: list[Sentence], out: str, every: int) -> Counter[str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "raw.txt")
         path.write_text(" ".join(each.text for each in tokens) + "\n", encoding="utf-8")
-        command = [
-            *VDGI,
-            "annotate",
-            str(path),
-            "--no-browser",
-            "--annotator",
-            "x",
-            "--every",
-            str(every),
-        ]
-        running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        try:
-            assert running.stdout is not None
-            page = Requests(running.stdout.readline().strip())
+        with annotating(path, "--every", str(every)) as (address, _):
+            page = Requests(address)
             for number, sentence in enumerate(gold):
                 page_number = page.get(f"next?number={number}")["next"]
                 tokenised(page, page_number, tokens[number])
                 corrected(page, page_number, sentence)
-        finally:
-            running.terminate()
-            running.wait(60)
         subprocess.run(
             [*VDGI, "annotate", str(path.with_suffix(".conllu")), "--export", out], check=True
         )

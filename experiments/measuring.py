@@ -16,13 +16,15 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from dynet_vdgi.system.text_tables import TextTable
 
 VDGI = [sys.executable, "-m", "dynet_vdgi"]
+"""The command of the program."""
 
 _PEAK = """
 import resource, subprocess, sys
@@ -56,6 +58,19 @@ def memory_and_time(command: Sequence[str]) -> tuple[float, float]:
     return int(peak) / unit, float(seconds)
 
 
+@contextmanager
+def annotating(path: Path, *options: str) -> Iterator[tuple[str, int]]:
+    """The address and the process of the page of a file; it ends with the block."""
+    command = [*VDGI, "annotate", str(path), "--no-browser", "--annotator", "x", *options]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert running.stdout is not None
+        yield running.stdout.readline().strip(), running.pid
+    finally:
+        running.terminate()
+        running.wait(60)
+
+
 def csv_rows(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file; none if there is no such file."""
     if not path.exists():
@@ -65,11 +80,13 @@ def csv_rows(path: Path) -> list[dict[str, str]]:
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Writes a CSV file with these columns."""
-    with path.open("w", encoding="utf-8", newline="") as handle:
+    """Writes a CSV file with these columns, whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    with part.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.DictWriter(handle, columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    part.replace(path)
 
 
 def json_rows(path: Path) -> list[dict[str, Any]]:

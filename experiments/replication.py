@@ -15,13 +15,13 @@ systems with `-before`.
 from __future__ import annotations
 
 import argparse
-import csv
 import statistics
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from measuring import write_csv
 from result_rows import RESULTS, rows_of
 
 from dynet_vdgi.evaluation import published
@@ -143,10 +143,8 @@ def add(folders: Sequence[Path]) -> None:
             lines += [
                 {**run, "length": length, "dda": f"{dda:.3f}"} for length, dda in row.dda.items()
             ]
-    with open(ROWS, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(lines, key=lambda line: [line.get(name, "") for name in COLUMNS]))
+    lines.sort(key=lambda line: [line.get(name, "") for name in COLUMNS])
+    write_csv(ROWS, COLUMNS, lines)
 
 
 def of_the_rules(log: Sequence[Mapping[str, Any]]) -> dict[str, str]:

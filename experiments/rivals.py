@@ -11,7 +11,6 @@ and RF draw random numbers and have several seeds.
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 import time
@@ -22,8 +21,9 @@ from typing import NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 from languages import LIMITS, dda, read
-from measuring import argument_parser, conditions
+from measuring import argument_parser, conditions, write_csv
 from replication import COLUMNS
+from result_rows import rows_of
 
 from dynet_vdgi.evaluation.attachment import length_label
 from dynet_vdgi.experiments import plan as plans
@@ -55,7 +55,7 @@ RIVALS = {
 }
 
 
-def rows_of(
+def figures_of(
     rival: Rival, seed: int, train: list[Path], test: list[Path]
 ) -> tuple[list[tuple[str, float]], float]:
     """DDA by length, in per cent, and the CPU seconds of learning and parsing."""
@@ -96,21 +96,15 @@ def add_missing(
     rows: Path, language: str, system: str, seed: int, train: list[Path], test: list[Path]
 ) -> None:
     """Makes one run, unless the file has it."""
-    with open(rows, encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
+    lines = rows_of(rows)
     run = {"language": language, "system": system, "seed": str(seed), "protocol": "standard"}
     if any(run.items() <= line.items() for line in lines):
         return
-    figures, spent = rows_of(RIVALS[system], seed, train, test)
+    figures, spent = figures_of(RIVALS[system], seed, train, test)
     run |= {"gold_trees": "", "commit": commit() or "", "cpu_s": f"{spent:.1f}", "lambda": ""}
     lines += [{**run, "length": length, "dda": f"{share:.3f}"} for length, share in figures]
     lines.sort(key=lambda line: [line.get(name, "") for name in COLUMNS])
-    temporary = rows.with_suffix(".part")
-    with open(temporary, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
-    temporary.replace(rows)
+    write_csv(rows, COLUMNS, lines)
     print(
         language,
         system,

@@ -34,7 +34,6 @@ REGENERATES = bool(os.environ.get("VDGI_REGENERATE"))
 
 VARYING = [
     (r"(compiling .* \(once on this computer\)|learning to tokenise .*)\n", ""),  # if it takes long
-    (re.escape(sys.executable), "PYTHON"),
     (re.escape(dynet_vdgi.__version__), "VERSION"),
     (r"\d+(?:\.\d+)?( CPU s\b| CPU seconds| s\b)", r"N\1"),
     (r"about \d+ min left", "about N min left"),
@@ -108,7 +107,7 @@ class Wording:
         self.texts: list[str] = []
         self.varying = [
             (rf"{re.escape(str(folder))}/[\w.-]+", "TMP"),
-            (re.escape(sys.executable), "PYTHON"),
+            (re.escape(sys.executable), "PYTHON"),  # before ROOT, where it may be
             (re.escape(str(TESTS.parent)), "ROOT"),
             *VARYING,
         ]

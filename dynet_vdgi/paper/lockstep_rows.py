@@ -114,7 +114,8 @@ class Rows:
         self.steps: list[Transition] = []
 
     def legal(self) -> tuple[Flags, Flags]:
-        """Whether SHIFT, and whether both REDUCEs are legal in each row; as `State.legal` of `transitions`."""
+        """Whether SHIFT, and whether both REDUCEs are legal in each row; as `State.legal` of
+        `transitions`."""
         return self.read < self.batch.n, self.depth >= 2
 
     def gather(self, states: Ints) -> Gather:

@@ -51,7 +51,8 @@ def rl_pc(log_ratio: Floats, rule_arcs: Floats) -> Floats:
 
 
 def rl_pc_or_sn(log_ratio: Floats, rule_arcs: Floats) -> Floats:
-    """`finetune.ties = "rl-sn"`: `rl_pc`, but `rl_sn` where all samples have equally many rule arcs.
+    """`finetune.ties = "rl-sn"`: `rl_pc`, but `rl_sn` where all samples have equally many rule
+    arcs.
 
     There the standardised number of Eq. 19 is 0/0, and rules cannot correct the sign:
 

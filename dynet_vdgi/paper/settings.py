@@ -72,11 +72,6 @@ class PosteriorSettings(Section, frozen=True):
     lr: Annotated[float, Meta(ge=0, description="learning rate of lambda")] = 0.05
     momentum: Annotated[float, Meta(ge=0, le=1, description="momentum of lambda")] = 0.9
 
-    @property
-    def form(self) -> Literal["dual", "fixed", "released", "off"]:
-        """The form of lambda, as `finetune.form` is that of the scores."""
-        return self.dynamics
-
 
 class TrainSettings(Section, frozen=True):
     """How the networks are trained; updates, epochs, lr and clip are those of the first stage.

@@ -67,7 +67,7 @@ def posterior_of(stage: str, settings: NeuralSettings) -> PosteriorSettings:
 
 def rule_counts(rules: RuleSet, tags: Sequence[str], settings: PosteriorSettings) -> RuleCounts:
     """The rules, and what is expected of them in a sentence."""
-    if settings.form != "dual":
+    if settings.dynamics != "dual":
         return RuleCounts(rules, tags)
     if settings.expectations == "rules":
         return ShareOfRuleArcs(rules, tags, settings.share)
@@ -83,12 +83,12 @@ def first_lambda(
 ) -> FixedLambda:
     """The lambda of a stage as it begins; that of the dual at `carried`, or else at 0."""
     e = features.rule_file_expectations
-    if settings.form == "dual":
+    if settings.dynamics == "dual":
         start = np.zeros(features.constraints.shape[1]) if carried is None else carried
         return Lambda(start, settings.lr, settings.epsilon)
-    if settings.form == "fixed":  # `strength` where .5 is expected
+    if settings.dynamics == "fixed":  # `strength` where .5 is expected
         return FixedLambda(2.0 * settings.strength * e)
-    if settings.form == "off":
+    if settings.dynamics == "off":
         return FixedLambda(0.0 * e)
     if phase == "pretrain":
         return released.MomentumLambda(e, settings.lr, settings.momentum, settings.epsilon)
@@ -133,7 +133,7 @@ def optimiser_of(
     """The optimiser of a stage as it begins."""
     train = msgspec.structs.replace(settings.train, lr=stage.lr, clip=stage.clip)
     if stage.phase == "finetune" and "released" in (
-        settings.posterior.form,
+        settings.posterior.dynamics,
         settings.finetune.form,
     ):
         return released.JointAdaGrad(parameters, train, phase.lam, phase.baseline)

@@ -1,5 +1,5 @@
-"""A teacher's trees of other text than it learnt from, without a student: so systems of other papers
-are scored."""
+"""A teacher's trees of other text than it learnt from, without a student: so systems of
+other papers are scored."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from dynet_vdgi.unsupervised.teacher import Teacher
 def teacher_of_text(files: Iterable[str], settings: TaughtSettings) -> Teacher:
     """The teacher that has learnt from the sentences of files, whose heads are not read.
 
-    The rule table is measured in all of them; the teacher takes the sentences that are short enough for
-    `teacher.max_len`.
+    The rule table is measured in all of them; the teacher takes the sentences that are short
+    enough for `teacher.max_len`.
 
     Raises: DataError, a file cannot be read.
     """
@@ -40,7 +40,8 @@ def teacher_of_text(files: Iterable[str], settings: TaughtSettings) -> Teacher:
 
 
 def trees_of(teacher: Teacher, sentences: Sequence[Sentence], data: DataSettings) -> list[Sentence]:
-    """The sentences with the teacher's heads; words that the protocol removes are attached to them."""
+    """The sentences with the teacher's heads; words that the protocol removes are attached to
+    them."""
     removed_tags = protocol_of(data.protocol).removed_tags
     bare = [without_punctuation(replace(each, heads=None), removed_tags) for each in sentences]
     words = [sentence.ignoring(data.ignore) for sentence, _ in bare if len(sentence)]

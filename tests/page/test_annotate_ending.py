@@ -85,6 +85,16 @@ def assert_ended(processes: list[int]) -> None:
         time.sleep(0.01)
 
 
+def assert_remembered(folder: Path) -> None:
+    """The note `remember` is there when the page opens again."""
+    again, client = started(folder)
+    try:
+        assert client.get("sentence/0")["note"] == "remember"
+    finally:
+        again.send_signal(signal.SIGHUP)
+        again.communicate(timeout=30)
+
+
 @pytest.mark.parametrize(
     ("number", "status"),
     [("SIGHUP", 129), ("SIGTERM", 143), ("SIGINT", 0)],
@@ -103,12 +113,7 @@ def test_a_signal_ends_the_page_whatever_it_is_learning(
     assert b"Traceback" not in errors
     assert_ended(helpers)
     assert "# note = remember" in (tmp_path / "a.conllu").read_text(encoding="utf-8")
-    again, client = started(tmp_path)
-    try:
-        assert client.get("sentence/0")["note"] == "remember"
-    finally:
-        again.send_signal(signal.SIGHUP)
-        again.communicate(timeout=30)
+    assert_remembered(tmp_path)
 
 
 def test_a_second_signal_ends_it_too(tmp_path: Path) -> None:
@@ -129,12 +134,7 @@ def test_a_program_that_is_killed_leaves_no_process_and_no_message(tmp_path: Pat
     assert b"leaked" not in errors
     assert b"Traceback" not in errors
     assert_ended(helpers)
-    again, client = started(tmp_path)
-    try:
-        assert client.get("sentence/0")["note"] == "remember"
-    finally:
-        again.send_signal(signal.SIGHUP)
-        again.communicate(timeout=30)
+    assert_remembered(tmp_path)
 
 
 def test_closing_the_terminal_ends_it(tmp_path: Path) -> None:
