@@ -81,12 +81,14 @@ def row_of(scored: Evaluation, **more: Any) -> TableRow:
 
 
 def read(paths: Sequence[Path]) -> list[TableRow]:
-    """The rows of experiments' folders.
+    """The rows of experiments' folders; equal ones of a system that learns nothing, which every
+    experiment scores, count once.
 
     Raises: UsageError, there are none, or two are of the same run; DataError, a file is damaged.
     """
     places: dict[tuple[object, ...], Path] = {}
     rows: list[TableRow] = []
+    baselines: list[TableRow] = []
     for path in paths:
         results = sorted(path.glob(f"*/*/*/{RESULT}"))
         if not results:
@@ -94,11 +96,16 @@ def read(paths: Sequence[Path]) -> list[TableRow]:
         for place in results:
             for row in _result(place):
                 run = row.system, row.language, row.seed, row.protocol
+                figures = msgspec.structs.replace(row, commit="", cpu_s=0.0, words_per_cpu_s=0.0)
+                if row.system in BASELINES and figures in baselines:
+                    continue
                 if run in places:
                     what = f"{row.language}/{row.system}/{row.seed} is also in {places[run]}"
                     raise UsageError(f"{place}: {what}: name one of the two")
                 places[run] = place
                 rows.append(row)
+                if row.system in BASELINES:
+                    baselines.append(figures)
     return rows
 
 

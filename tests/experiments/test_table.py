@@ -107,6 +107,24 @@ def notes(found: Sequence[TextTable]) -> list[str]:
     return [note for table in found for note in table.notes]
 
 
+def test_baselines_of_two_experiments_count_once_if_they_are_equal(tmp_path, wording: Wording):
+    parser = [run("paper", "xx", 1, 60.0)]
+    other = [run("best", "xx", 1, 70.0)]
+    paths = [
+        folder_of(tmp_path / "one", [*BASE, *parser]),
+        folder_of(tmp_path / "two", [msgspec.structs.replace(BASE[0], commit="c9"), *other]),
+    ]
+    rows = tables.read(paths)
+    assert sorted(rows, key=str) == sorted([*BASE, *parser, *other], key=str)
+
+    dda = {length: share + 1 for length, share in BASE[0].dda.items()}
+    changed = msgspec.structs.replace(BASE[0], dda=dda)
+    for name, again in {"other-figures": [changed], "same-run": parser}.items():
+        folder = folder_of(tmp_path / name, again)
+        with wording.raises(UsageError):
+            tables.read([paths[0], folder])
+
+
 def test_markdown(tmp_path, vdgi, wording: Wording):
     out = vdgi.good("experiment", "table", folder_of(tmp_path / "x")).out
     wording.check(out)
